@@ -278,7 +278,7 @@ fn a_capture_ends_with_its_client() -> Result<(), Error> {
     let first = scene.capture("first", &[])?;
     let second = scene.capture("second", &[])?;
     let error = second.ended().expect_err("refused").to_string();
-    assert!(error.contains("a capture runs already"), "{error}");
+    assert!(error.contains("another capture is running"), "{error}");
     assert!(!second.file.exists(), "and nothing is written");
 
     first.signal(Signal::SIGKILL)?;
@@ -290,7 +290,7 @@ fn a_capture_ends_with_its_client() -> Result<(), Error> {
         scene.forward(10)?;
         match next.ended() {
             Ok(_) => Ok(true),
-            Err(error) if error.to_string().contains("a capture runs already") => Ok(false),
+            Err(error) if error.to_string().contains("another capture is running") => Ok(false),
             Err(error) => Err(error),
         }
     })?;

@@ -114,7 +114,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     std::fs::rename(&kept, folder.join("away")).map_err(Error::system("move a folder"))?;
     let ran = scene.device_command(&["rename", &mac, "again"])?;
     let error = String::from_utf8_lossy(&ran.stderr);
-    assert!(error.contains("cannot be written"), "{error}");
+    assert!(error.contains("cannot be stored yet"), "{error}");
     let parts = |scene: &Scene| -> Result<Vec<String>, Error> {
         let troubles = scene.weir.status()?.troubles.into_iter();
         Ok(troubles.map(|trouble| trouble.part).collect())

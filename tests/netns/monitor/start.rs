@@ -77,7 +77,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
             let told = weir.log();
             let told = told
                 .lines()
-                .filter(|line| line.contains("before that passed"));
+                .filter(|line| line.contains("the device had counted before"));
             assert_eq!(told.filter(|line| line.contains("\"lan0\"")).count(), 1);
             // Most of the start belongs to the packet path: weir counts long before its end.
             let early = before - first;

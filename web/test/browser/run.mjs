@@ -102,7 +102,7 @@ journey(
     await steps.visit(page, "device");
     await page.locator("#label-name").fill("refused");
     await page.locator("#label-name").press("Enter");
-    await page.getByText("no more fit").waitFor();
+    await page.getByText("file of device names is full").waitFor();
     assert.equal(await page.locator("#label-name").inputValue(), "refused");
     await accessible(page, "a name that is refused");
   },

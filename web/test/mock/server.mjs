@@ -180,7 +180,12 @@ async function answer(request, response, state, now, speed) {
   const [, mac] = /^POST v1\/devices\/([0-9a-f:]{17})\/label$/.exec(call) ?? [];
   if (mac !== undefined) {
     if (body.name === "refused")
-      return refuse(409, "full", "1 devices have names, and no more fit", "take some away");
+      return refuse(
+        409,
+        "full",
+        "the file of device names is full: it has 1 devices",
+        "remove some",
+      );
     const given = { ...state.given[mac] };
     for (const [key, value] of Object.entries(body)) {
       if (value.trim() === "") delete given[key];

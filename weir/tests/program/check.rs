@@ -175,7 +175,7 @@ fn json_has_this_shape() {
         &json!({
             "name": "lan0",
             "why": "forwarding is off here for IPv4 and IPv6",
-            "hint": "switch forwarding on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)",
+            "hint": "enable forwarding (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)",
         })
     );
     assert_eq!(

@@ -140,7 +140,7 @@ fn json_is_one_document() {
     assert_eq!((unknown.code, unknown.out.as_str()), (Some(1), ""));
     assert_eq!(
         unknown.err,
-        "weir: there is no probe \"drop\"\n  Hint: there are drops, qdisc-delay, other\n"
+        "weir: there is no probe \"drop\"\n  Hint: valid probes: drops, qdisc-delay, other\n"
     );
     let declined = daemon.run(&["flows", "--state", "declined", "--json"]).out;
     let declined: serde_json::Value = serde_json::from_str(&declined).expect("JSON");
@@ -266,7 +266,7 @@ fn of_what_is_not_there_it_says_so() {
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.err
-            .starts_with("weir: nothing is counted at a port `lan7`\n"),
+            .starts_with("weir: no counted port is called `lan7`\n"),
         "{}",
         ran.err
     );

@@ -7,7 +7,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// The data is not a pcapng block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what weir sent is not pcapng: a block of {0} bytes")]
+#[error("weir sent invalid pcapng: a block of {0} bytes")]
 pub struct NotABlock(usize);
 
 /// Bytes of an incomplete block.

@@ -127,8 +127,8 @@ pub fn run(args: &CaptureArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let to_output = args.write == Path::new("-");
     if to_output && io::stdout().is_terminal() {
         return Err(Error::usage(
-            "packets are not for a terminal",
-            "name a file with -w FILE, or pipe them on: weir capture | tcpdump -n -r -",
+            "cannot write packets to a terminal",
+            "name a file with -w FILE, or use a pipe: weir capture | tcpdump -n -r -",
         ));
     }
     let client = client(&args.connection)?;
@@ -148,7 +148,10 @@ pub fn run(args: &CaptureArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let mut errors = io::stderr().lock();
     match summary {
         Some(summary) => writeln!(errors, "{}", tell(&summary, args.rate))?,
-        None => writeln!(errors, "ended at once: what was missed is not known")?,
+        None => writeln!(
+            errors,
+            "interrupted: the number of missed packets is unknown"
+        )?,
     }
     Ok(())
 }
@@ -194,8 +197,8 @@ impl<'a, 'b> Target<'a, 'b> {
         let whole = self.blocks.take(octets).map_err(|error| {
             self.failed = Some(Error::new(
                 error.to_string(),
-                "use the `weir` command of the version that runs: `weir --version` and `weir \
-                    status` tell",
+                "use the `weir` command of the running version: compare `weir --version` with \
+                    `weir status`",
             ));
             io::ErrorKind::InvalidData
         })?;
@@ -214,7 +217,7 @@ impl<'a, 'b> Target<'a, 'b> {
                 .open(path);
             let file = made.inspect_err(|error| {
                 self.failed = Some(Error::because(
-                    format!("{} cannot be written", path.display()),
+                    format!("cannot write {}", path.display()),
                     error,
                     "name another file with -w FILE",
                 ));
@@ -275,7 +278,7 @@ mod tests {
         let mut target = Target::new(None, &mut output);
         target.take(b"<html></html>").expect_err("refused");
         let told = target.failed.expect("told").to_string();
-        assert!(told.contains("is not pcapng"), "{told}");
+        assert!(told.contains("invalid pcapng"), "{told}");
     }
 
     #[test]
@@ -287,7 +290,7 @@ mod tests {
         target.take(&section()).expect_err("refused");
         let told = target.failed.expect("told").to_string();
         assert!(
-            told.contains("/nonexistent/packets.pcapng cannot be written"),
+            told.contains("cannot write /nonexistent/packets.pcapng"),
             "{told}"
         );
     }

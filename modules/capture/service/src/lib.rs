@@ -47,9 +47,9 @@ impl Captures {
         self.poll(Instant::now(), router);
         let mut slot = self.0.borrow_mut();
         if slot.is_some() {
-            let detail = "a capture runs already, and one at a time is all";
-            let hint = "wait for its end; `curl -X POST --unix-socket SOCKET \
-                http://weir/v1/capture/stop` ends it";
+            let detail = "another capture is running, and weir supports one at a time";
+            let hint = "wait for its end, or end it with `curl -X POST --unix-socket SOCKET \
+                http://weir/v1/capture/stop`";
             return Err(Problem::new(409, "capture_runs", detail, hint));
         }
         let (running, drain) = Running::begin(router, asked)?;
@@ -62,7 +62,7 @@ impl Captures {
         let running = self.0.borrow_mut().take();
         let none = || {
             let hint = "nothing to do; `weir capture` starts one";
-            Problem::new(409, "no_capture", "no capture runs", hint)
+            Problem::new(409, "no_capture", "no capture is running", hint)
         };
         Ok(running.ok_or_else(none)?.finish(router))
     }

@@ -59,8 +59,8 @@ impl Running {
             .captures
             .begin(&filter, bucket.burst())
             .map_err(|error| {
-                let detail = format!("the capture cannot begin: {error}");
-                let hint = "ask for fewer packets a second, or shorter ones";
+                let detail = format!("cannot start the capture: {error}");
+                let hint = "use a smaller rate or snaplen";
                 Problem::new(500, "no_ring", detail, hint)
             })?;
         let (mut feed, drain) = api::feed(WAITING);
@@ -159,7 +159,7 @@ impl Running {
                 self.summary.ring_lost = missed.lost;
                 self.summary.over_rate = missed.over;
             }
-            Err(error) => warn!(%error, "what a capture missed is not known"),
+            Err(error) => warn!(%error, "cannot read the number of packets that a capture missed"),
         }
     }
 
@@ -240,8 +240,8 @@ impl Interfaces {
     /// Writes statistics of the first interfaces; missed packets are known only in total.
     fn statistics(&self, summary: &CaptureSummary, most: usize, out: &mut Vec<u8>) {
         let comment = format!(
-            "of all interfaces: {} records lost as weir was too busy, {} as the client was too \
-                slow, {} packets over the rate",
+            "all interfaces: {} records lost because weir was too busy, {} because the client \
+                was too slow, {} packets over the rate",
             summary.ring_lost, summary.client_lost, summary.over_rate
         );
         for (interface, delivered) in (0..).zip(&self.delivered).take(most) {
@@ -295,7 +295,7 @@ fn is_port(plan: &offload_core::PortPlan) -> bool {
 fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Problem> {
     let ports: Vec<_> = router.core.ports().filter(|plan| is_port(plan)).collect();
     if ports.is_empty() {
-        let detail = "weir forwards nothing now: no device is a port";
+        let detail = "weir forwards nothing at the moment: no device is a port";
         return Err(Problem::new(
             409,
             "no_ports",
@@ -309,9 +309,9 @@ fn filter(router: &Router, asked: &CaptureQuery) -> Result<CaptureFilter, Proble
             Some(plan) => Some(plan.link),
             None => {
                 let names: Vec<_> = ports.iter().map(|plan| plan.name.as_str()).collect();
-                let detail = format!("{name} is no device that weir forwards at");
+                let detail = format!("{name} is not a port of weir");
                 let hint = format!(
-                    "name one of these, the lowest of those that stand on one another: {}",
+                    "name one of these, of stacked devices the lowest: {}",
                     names.join(", ")
                 );
                 return Err(Problem::new(400, "not_a_port", detail, hint));

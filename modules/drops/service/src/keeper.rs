@@ -109,7 +109,7 @@ impl Keeper {
         let verify = self.settings.verify;
         self.sets = sets.map(|name| SetState::new(name, verify, now)).collect();
         self.routes = RoutesState {
-            content: Some(Doubt::Waiting("routes were not read yet")),
+            content: Some(Doubt::Waiting("routes have not been read yet")),
             rules: Some(UNREAD),
             due: self.settings.routes.then_some(now),
             listed: std::mem::take(&mut self.routes.listed),
@@ -119,7 +119,7 @@ impl Keeper {
         if self.settings.learn
             && let Some(Err(error)) = path.drops.learns()
         {
-            warn!(%error, "drops are not learned");
+            warn!(%error, "cannot learn drops");
         }
         self.resume(path);
     }
@@ -157,11 +157,11 @@ impl Keeper {
         }
         self.routes.rules = match (legacy, rules) {
             (true, _) => Some(Doubt::Refused(
-                "iptables-legacy is in use, and nothing tells of its rules".into(),
+                "iptables-legacy is in use, whose rules weir cannot read".into(),
             )),
             (false, Ok(rules)) => rules.redirects().map(|rule| {
                 Doubt::Refused(format!(
-                    "a rule may send packets elsewhere than their destination says ({rule})"
+                    "a rule may send packets to another destination ({rule})"
                 ))
             }),
             (false, Err(error)) => Some(unreadable(error)),
@@ -189,7 +189,7 @@ impl Keeper {
             }
             for set in &mut self.sets {
                 if lost || matches!(event, SetEvent::Set(name) if *name == set.name) {
-                    set.content = Some(Doubt::Waiting("it changed, and is being read again"));
+                    set.content = Some(Doubt::Waiting("it changed, and weir is reading it again"));
                     set.due = Some(now);
                 }
             }
@@ -220,7 +220,9 @@ impl Keeper {
         if !about_routes || !self.settings.routes {
             return;
         }
-        self.routes.content = Some(Doubt::Waiting("routes changed, and are being read again"));
+        self.routes.content = Some(Doubt::Waiting(
+            "routes changed, and weir is reading them again",
+        ));
         let now = Instant::now();
         let soon = self
             .routes
@@ -297,7 +299,7 @@ impl Keeper {
             Err(problem) => {
                 // The set may appear, or shrink: events report that. A set that changes all the
                 // time is tried again.
-                debug!(set = %set.name, problem, "is no list of sources");
+                debug!(set = %set.name, problem, "not usable as a list of sources");
                 set.due = Some(begun + SILENT.max(took * SHARE));
                 set.content = Some(Doubt::Refused(problem));
                 set.prefixes.clear();
@@ -354,7 +356,7 @@ impl Keeper {
                 wanted.retain(|_, of| *of != number);
                 set.in_path = false;
                 set.content = Some(Doubt::Refused(format!(
-                    "together with the sets before it, it makes more than {DROP_PREFIXES} prefixes"
+                    "together with earlier sets, it needs more than {DROP_PREFIXES} prefixes"
                 )));
             }
         }

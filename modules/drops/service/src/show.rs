@@ -170,7 +170,7 @@ pub fn explain(keeper: &Keeper, router: &mut Router, asked: &FlowQuery) -> Optio
             witness(WitnessName::Seen, true, why),
         ],
         change: vec![
-            "any change of rules, sets or routes ends it at once; `weir drops` has the counters"
+            "any change of rules, sets or routes ends it at once; `weir drops` shows the counters"
                 .to_owned(),
         ],
         flow: None,

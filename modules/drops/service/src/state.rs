@@ -49,7 +49,7 @@ impl SetState {
     pub(crate) fn new(name: SetName, verify: bool, now: Instant) -> Self {
         Self {
             name,
-            content: Some(Doubt::Waiting("it was not read yet")),
+            content: Some(Doubt::Waiting("it has not been read yet")),
             rules: verify.then_some(UNREAD),
             in_path: false,
             prefixes: BTreeMap::new(),
@@ -70,7 +70,8 @@ impl SetState {
     }
 }
 
-pub(crate) const UNREAD: Doubt = Doubt::Waiting("the ruleset was not read since it changed");
+pub(crate) const UNREAD: Doubt =
+    Doubt::Waiting("the ruleset has not been read since its last change");
 
 /// State of routes.
 #[derive(Debug, Default)]
@@ -91,5 +92,5 @@ impl RoutesState {
 }
 
 pub(crate) fn unreadable(error: &str) -> Doubt {
-    Doubt::Refused(format!("the ruleset cannot be read: {error}"))
+    Doubt::Refused(format!("cannot read the ruleset: {error}"))
 }

@@ -9,8 +9,8 @@ use rusqlite::ErrorCode;
 pub enum Error {
     /// A later weir wrote the file. It was left alone.
     #[error(
-        "the history {path} has version {found}, this weir knows up to {known}: it is left alone; \
-            start the newer weir, or name another file"
+        "the history {path} has version {found}, and this weir supports up to {known}: weir \
+            leaves the file alone; start the newer weir, or name another file"
     )]
     Newer {
         /// The file.
@@ -21,7 +21,10 @@ pub enum Error {
         known: i64,
     },
     /// Another program wrote the file. It was left alone.
-    #[error("{path} is there, but is no history of weir: it is left alone; name another file")]
+    #[error(
+        "{path} exists, but is not a history of weir: weir leaves the file alone; name another \
+         file"
+    )]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -31,7 +34,7 @@ pub enum Error {
     Setting(String),
     /// A file or directory cannot be made, moved or read.
     #[error(
-        "cannot {what} {path}: {source}; see whether the directory can be written to, and has room"
+        "cannot {what} {path}: {source}; check whether the directory is writable, and has room"
     )]
     Io {
         /// Attempted operation, as `create`.
@@ -43,8 +46,8 @@ pub enum Error {
     },
     /// The disk that it was on is not there.
     #[error(
-        "the disk with the history {path} is not mounted: mount it; until then what comes is kept \
-            in memory"
+        "the disk with the history {path} is not mounted: mount it; until then new data stays in \
+            memory"
     )]
     Unmounted {
         /// The file.
@@ -60,14 +63,14 @@ pub enum Error {
     },
     /// The thread that writes has ended.
     #[error(
-        "the history is not kept any more: its thread has ended; restart weir, and tell its \
-            makers what was logged before"
+        "the history has stopped: its thread ended; restart weir, and report the log lines \
+            before this one"
     )]
     Ended,
     /// The thread that writes did not end in time.
     #[error(
-        "the history was not written within {0} s: its disk does not answer; what came since the \
-            last flush is lost"
+        "cannot write the history within {0} s: its disk does not respond; data since the last \
+            flush is lost"
     )]
     Slow(u64),
 }
@@ -134,18 +137,18 @@ impl Error {
 fn hint(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
-            "the disk is full, or the file at its limit: make room; until then what comes is kept \
+            "the disk is full, or the file is at its limit: make room; until then new data stays \
                 in memory"
         }
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
-            "see whether the directory can be written to; until then what comes is kept in memory"
+            "check whether the directory is writable; until then new data stays in memory"
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another program holds it: end that; until then what comes is kept in memory"
+            "another program holds the file: end that program; until then new data stays in memory"
         }
         Some(ErrorCode::SystemIoFailure) => {
-            "see what the kernel logs of the disk; until then what comes is kept in memory"
+            "check the kernel log for errors of the disk; until then new data stays in memory"
         }
-        _ => "what comes is kept in memory, and tried again",
+        _ => "new data stays in memory, and weir tries again",
     }
 }

@@ -446,7 +446,7 @@ impl Worker {
         match (&self.trouble, &trouble) {
             (Some(old), Some(new)) if old.kind() == new.kind() => {}
             (_, Some(new)) => warn!("{new}"),
-            (Some(_), None) => info!("the history is written again"),
+            (Some(_), None) => info!("the history is being written again"),
             (None, None) => {}
         }
         *lock(&self.said) = trouble.as_ref().map(Error::to_string);

@@ -58,7 +58,7 @@ impl FromStr for Unit {
         Self::ALL
             .into_iter()
             .find(|unit| unit.to_string() == text)
-            .ok_or_else(|| format!("{text:?} is no unit: take hour, day, week or month"))
+            .ok_or_else(|| format!("{text:?} is not a unit: use hour, day, week or month"))
     }
 }
 
@@ -96,9 +96,7 @@ impl FromStr for Weekday {
             .into_iter()
             .find(|(_, name)| name.eq_ignore_ascii_case(text))
             .map(|(day, _)| day)
-            .ok_or_else(|| {
-                format!("{text:?} is no day of the week: take one from monday to sunday")
-            })
+            .ok_or_else(|| format!("{text:?} is not a day of the week: use monday to sunday"))
     }
 }
 
@@ -144,7 +142,7 @@ impl Calendar {
                 Ok(self)
             }
             _ => Err(format!(
-                "a month cannot begin on day {day}: take 1 to 28, which every month has"
+                "a month cannot begin on day {day}: use 1 to 28, which every month has"
             )),
         }
     }

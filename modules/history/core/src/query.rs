@@ -51,7 +51,7 @@ impl FromStr for By {
             "device" => Ok(Self::Device),
             "application" => Ok(Self::Application),
             _ => Err(format!(
-                "{text:?} divides nothing: take device or application"
+                "cannot group by {text:?}: use device or application"
             )),
         }
     }

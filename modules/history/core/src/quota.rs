@@ -35,8 +35,10 @@ impl Quota {
     pub fn check(&self) -> Result<(), String> {
         match (self.unit, self.limit, self.warn) {
             (Unit::Hour, ..) => Err("a quota is for a day, week or month, not an hour".into()),
-            (_, 0, _) => Err("a quota of 0 bytes is none: block the device in the firewall".into()),
-            (.., 0) => Err("a quota cannot warn at 0 %: take 1 to 100".into()),
+            (_, 0, _) => {
+                Err("a quota of 0 bytes is not supported: block the device in the firewall".into())
+            }
+            (.., 0) => Err("a quota cannot warn at 0 %: use 1 to 100".into()),
             _ => Ok(()),
         }
     }

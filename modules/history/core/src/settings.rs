@@ -53,19 +53,23 @@ impl Settings {
             return wrong("limit is below 256 KiB: give the history more room, or switch it off");
         }
         if self.limit > 1 << 40 {
-            return wrong("limit is above 1 TiB: take less");
+            return wrong("limit is above 1 TiB: use less");
         }
         if self.devices == 0 || self.devices > 65_536 {
-            return wrong("devices has to be from 1 to 65536");
+            return wrong("devices must be from 1 to 65536");
         }
         if self.flush < Duration::from_secs(1) || self.flush > Duration::from_secs(86_400) {
-            return wrong("flush has to be from a second to a day");
+            return wrong("flush must be from one second to one day");
         }
         if self.hours_days == 0 || self.days_days == 0 || self.months_years == 0 {
-            return wrong("hours, days and months are kept for at least one day, day, and year");
+            return wrong(
+                "hours and days must be kept for at least one day, months for at least one year",
+            );
         }
         if self.days_days < 32 {
-            return wrong("days are kept for at least 32 days: quotas of a month are their sum");
+            return wrong(
+                "days must be kept for at least 32 days: quotas of a month are their sum",
+            );
         }
         Ok(())
     }

@@ -44,8 +44,8 @@ impl std::fmt::Display for Notice {
         match self {
             Self::Broken { aside, reason } => write!(
                 f,
-                "the history was broken ({reason}) and begins anew; the former is kept as {}: \
-                    `sqlite3 FILE .recover` may save some of it",
+                "the history was damaged ({reason}); weir starts a new one, and keeps the old \
+                    file as {}: `sqlite3 FILE .recover` may save a part",
                 aside.display()
             ),
         }

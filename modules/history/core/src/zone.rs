@@ -57,7 +57,9 @@ pub fn find(variable: Option<&str>, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> 
     if let Some(text) = variable {
         match meaning(text, read) {
             Some(zone) => return found(zone, "TZ".into(), passed_over),
-            None => passed_over.push(format!("TZ={text:?} is neither a rule nor a zone file")),
+            None => passed_over.push(format!(
+                "invalid TZ={text:?}: neither a rule nor a zone file"
+            )),
         }
     }
     let file = Path::new("/etc/TZ");
@@ -67,7 +69,7 @@ pub fn find(variable: Option<&str>, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> 
         match meaning(text, read) {
             Some(zone) => return found(zone, "/etc/TZ".into(), passed_over),
             None => passed_over.push(format!(
-                "/etc/TZ says {text:?}, which is neither a rule nor a zone file"
+                "invalid /etc/TZ {text:?}: neither a rule nor a zone file"
             )),
         }
     }

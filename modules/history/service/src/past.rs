@@ -66,14 +66,14 @@ impl Past {
         let rules = rules(effective);
         let judged = !rules.is_empty();
         let (settings, calendar) = choices(effective, judged)
-            .ok_or_else(|| "`history.month_begins` makes no sense".to_owned())?;
+            .ok_or_else(|| "invalid `history.month_begins`".to_owned())?;
         let kept = calendar.clone();
         let keeper = settings
             .check()
             .and_then(|()| Keeper::start(file, settings, calendar, now, home(nest)))
-            .inspect_err(|error| warn!(%error, "no history is kept"))
+            .inspect_err(|error| warn!(%error, "cannot keep a history"))
             .map_err(|error| error.to_string())?;
-        info!(file = %file.display(), "keeps a history");
+        info!(file = %file.display(), "keeping a history");
         Ok(Self {
             keeper,
             quotas: Quotas::new(rules),
@@ -136,7 +136,7 @@ impl Past {
             let device = net::mac::text(&change.mac);
             match change.to {
                 Some(state) => info!(device, state = state.word(), used = state.used, "quota"),
-                None => info!(device, "has no quota any more"),
+                None => info!(device, "device has no quota any more"),
             }
         }
     }
@@ -184,7 +184,7 @@ impl Past {
             self.calendar = calendar.clone();
             self.keeper.change(settings, calendar, now, |changed| {
                 if let Err(error) = changed {
-                    warn!(%error, "the history does not take its new settings: reload again");
+                    warn!(%error, "cannot apply the new settings of the history: reload again");
                 }
             });
         }
@@ -221,7 +221,7 @@ impl Past {
         let offset_minutes = self.calendar.offset_minutes(now);
         Box::pin(async move {
             let failed =
-                |error: String| Problem::new(503, "no_history", error, "see what the daemon logs");
+                |error: String| Problem::new(503, "no_history", error, "see the daemon's log");
             let periods = answer
                 .await
                 .map_err(|_| failed("the history has ended".to_owned()))?
@@ -238,7 +238,7 @@ impl Past {
     /// Writes all pending data.
     pub fn stop(self, now: i64) {
         if let Err(error) = self.keeper.stop(now, PATIENCE) {
-            warn!(%error, "the last of the history is lost");
+            warn!(%error, "cannot write the last data of the history");
         }
     }
 
@@ -351,11 +351,11 @@ pub fn idle(effective: &Effective) -> impl Iterator<Item = &String> {
 pub fn doubt_of(idle: &str) -> Doubt {
     Doubt {
         what: format!(
-            "nobody has `quotas.{idle}`: no device is called so in the configuration, and what \
-             devices call themselves does not count"
+            "no device matches `quotas.{idle}`: no device has this name in the configuration, \
+             and names that devices report do not count"
         ),
         hint: format!(
-            "write the hardware address in place of the name, or add `[devices.\"02:…\"]` with \
+            "use the hardware address instead of the name, or add `[devices.\"02:…\"]` with \
              `name = \"{idle}\"`; `weir devices` lists addresses"
         ),
     }

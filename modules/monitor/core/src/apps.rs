@@ -149,7 +149,10 @@ pub struct UnknownWord;
 impl fmt::Display for UnknownWord {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = Application::ALL.map(Application::word).join(", ");
-        write!(formatter, "unknown application: known are {words}")
+        write!(
+            formatter,
+            "unknown application; valid applications: {words}"
+        )
     }
 }
 

@@ -30,7 +30,7 @@ impl fmt::Display for UnknownProbe {
         let given: String = self.0.chars().take(40).collect();
         write!(
             f,
-            "there is no probe {given:?}: there are {}",
+            "there is no probe {given:?}; valid probes: {}",
             names.join(", ")
         )
     }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_told_with_those_that_there_are() {
         let error = find("drop\u{1b}").expect_err("unknown").to_string();
-        assert!(error.starts_with("there is no probe \"drop\\u{1b}\": there are drops, "));
+        assert!(error.starts_with("there is no probe \"drop\\u{1b}\"; valid probes: drops, "));
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn ask(gateway: Ipv4Addr) {
         socket.send_to(&[], (gateway, 9))
     });
     if let Err(error) = sent {
-        debug!(%error, %gateway, "cannot ask for a gateway");
+        debug!(%error, %gateway, "cannot probe a gateway");
     }
 }
 

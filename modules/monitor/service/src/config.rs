@@ -188,7 +188,7 @@ const PROBES_ON: Form<Vec<&'static Probe>> = Form {
         let named = |wrong: Wrong| {
             let names: Vec<_> = PROBES.iter().map(|probe| probe.name).collect();
             Wrong {
-                hint: format!("{}; there are {}", wrong.hint, names.join(", ")),
+                hint: format!("{}; valid probes: {}", wrong.hint, names.join(", ")),
                 ..wrong
             }
         };

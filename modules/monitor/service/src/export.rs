@@ -37,9 +37,9 @@ impl Export {
         let text = &settings.collector.value.as_ref()?.0;
         let target: Target = text
             .parse()
-            .inspect_err(|error| warn!(%error, "no IPFIX is sent"))
+            .inspect_err(|error| warn!(%error, "cannot send IPFIX"))
             .ok()?;
-        info!(collector = %target, "tells a collector of conversations");
+        info!(collector = %target, "sending conversations to an IPFIX collector");
         Some(Self {
             exporter: Exporter::new(Settings {
                 biflow: *settings.biflow,

@@ -65,7 +65,7 @@ impl Keeper {
         }
         let meter = Meter::load(room::sizes(*effective.of::<Config>().size, links), true)
             .inspect_err(
-                |error| warn!(%error, "nothing is counted by conversation: the meter does not load"),
+                |error| warn!(%error, "cannot load the meter: conversations are not counted"),
             )
             .ok()?;
         info!(

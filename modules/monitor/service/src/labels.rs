@@ -66,10 +66,10 @@ impl Labels {
                 400,
                 "no_device",
                 format!(
-                    "{} is no device's hardware address",
+                    "{} is not the hardware address of a device",
                     api::problem::clipped(mac)
                 ),
-                "`weir devices` has those that are known; one is written like 02:00:5e:10:00:01",
+                "`weir devices` lists the known addresses; write an address as 02:00:5e:10:00:01",
             )
         })?;
         let none = Label::default();
@@ -82,7 +82,7 @@ impl Labels {
                 net::mac::parse_short(name).is_some() || name.parse::<IpAddr>().is_ok()
             };
             if label.name.as_ref().is_some_and(is_address) {
-                return Err(wrong("name", name, "a name that is no address"));
+                return Err(wrong("name", name, "a name that is not an address"));
             }
         }
         if let Some(owner) = &asked.owner {
@@ -161,7 +161,7 @@ fn free(what: &str, taken: bool, mac: &Mac) -> Result<(), Problem> {
         true => Err(Problem::new(
             409,
             "configured",
-            format!("the configuration has the {what} of this device"),
+            format!("the configuration sets the {what} of this device"),
             format!(
                 "change `{what}` under [devices.\"{}\"] there, and run `weir reload`",
                 net::mac::text(mac)
@@ -175,8 +175,8 @@ fn line(what: &str, text: &str) -> Result<Option<String>, Problem> {
         text if text.len() > LONGEST_DEVICE => "63 bytes at most: letters beyond ASCII take 2 to 4",
         text if text.chars().any(char::is_control) => "one line",
         _ => {
-            "a text without two spaces in a row, and without characters that are not seen, such as \
-                those that join letters"
+            "a text without two spaces in a row, and without invisible characters, such as those \
+                that join letters"
         }
     };
     let Line(line) = Line::of(text).ok_or_else(|| wrong(what, text, allowed))?;

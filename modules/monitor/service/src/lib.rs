@@ -92,7 +92,7 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
     let nest = history.as_ref().filter(|_| keeper.is_some()).and_then(|_| {
         let begun = Nest::begin("weir-nest");
         begun
-            .inspect_err(|error| warn!(%error, "no history is kept: no thread"))
+            .inspect_err(|error| warn!(%error, "cannot keep a history: no thread"))
             .ok()
     });
     Ok(Rc::new(Monitor {
@@ -144,7 +144,7 @@ impl Monitor {
                 keeper.labels_written(outcome.clone());
             }
             outcome.map_err(|why| {
-                let what = format!("that holds, but it cannot be written yet: {why}");
+                let what = format!("the label is in use, but cannot be stored yet: {why}");
                 Problem::new(500, "not_written", what, labels::UNWRITTEN)
             })?;
             Ok(label)
@@ -154,8 +154,8 @@ impl Monitor {
     /// Queries the history, which answers from its own thread.
     fn history(&self, asked: &HistoryQuery) -> Later<answers::History> {
         let none = || {
-            let hint = "set `history.file`, and `history.enabled = true`; what weir logs at its \
-                start says more";
+            let hint = "set `history.file`, and `history.enabled = true`; see the log of weir's \
+                start";
             Problem::new(409, "no_history", "no history is kept", hint)
         };
         let answer = self.asked().map(|keeper| keeper.history(asked));
@@ -194,7 +194,8 @@ impl Module for Monitor {
         if let Some(directory) = directory
             && let Err(error) = std::fs::create_dir_all(directory)
         {
-            warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
+            warn!(%error, directory = %directory.display(),
+                "cannot create the directory: no history is kept");
         }
         let labels = self
             .keeper()
@@ -246,7 +247,7 @@ impl Module for Monitor {
                     firewall.poll_told(context)
                 });
                 if let Err(error) = told.await {
-                    warn!(error, "the firewall does not take weir's rules for quotas");
+                    warn!(error, "the firewall rejects weir's rules for quotas");
                     if let Some(mut keeper) = self.keeper() {
                         keeper.rules_refused();
                     }
@@ -306,8 +307,8 @@ impl Module for Monitor {
         if self.failed {
             status.troubles.push(Trouble {
                 part: "monitor".to_owned(),
-                what: "nothing is counted: the meter does not load".to_owned(),
-                hint: "`weir check` shows what the kernel lacks; the log says more".to_owned(),
+                what: "cannot load the meter: traffic is not counted".to_owned(),
+                hint: "`weir check` shows what the kernel lacks; see also the log".to_owned(),
             });
         }
         let Some(keeper) = self.keeper() else { return };
@@ -315,8 +316,8 @@ impl Module for Monitor {
         status.modules.push("monitor".to_owned());
         status.monitor = Some(keeper.remembered());
         let history = keeper.history_fails().map(|what| {
-            let hint = "docs/history.md says what each trouble means; quotas go by what is in \
-                memory meanwhile";
+            let hint = "docs/history.md explains each problem; quotas use the data in memory \
+                meanwhile";
             ("history", what, hint.to_owned())
         });
         let labels = keeper.labels().choices().trouble();
@@ -359,7 +360,7 @@ impl Module for Monitor {
             if let Err(error) = firewall.finish(history_core::nft::remove()).await {
                 warn!(
                     error,
-                    "rules for quotas are left: `nft delete table inet weir_quota`"
+                    "cannot remove rules for quotas: run `nft delete table inet weir_quota`"
                 );
             }
         }))

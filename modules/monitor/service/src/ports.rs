@@ -130,7 +130,7 @@ impl Ports {
         let mut metered = BTreeMap::new();
         for (link, port) in wanted {
             if let Err(error) = meter.attach(link, &port.name, port.raw, self.copies) {
-                debug!(device = port.name, %error, "is not counted");
+                debug!(device = port.name, %error, "cannot count the device");
                 core.port_gone(link);
                 continue;
             }
@@ -162,7 +162,7 @@ impl Ports {
             let packets_out = all.packets_out.saturating_sub(counted[1]);
             info!(
                 device,
-                packets_in, packets_out, "counts; before that passed"
+                packets_in, packets_out, "counting starts; the device had counted before"
             );
         }
     }

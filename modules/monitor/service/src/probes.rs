@@ -66,7 +66,7 @@ impl Probes {
                     self.active.insert(probe.name, active);
                 }
                 Err(reason) => {
-                    warn!(probe = probe.name, reason, "cannot be recorded");
+                    warn!(probe = probe.name, reason, "cannot start the probe");
                     self.unable.insert(probe.name, reason);
                 }
             }
@@ -81,7 +81,7 @@ impl Probes {
         self.tidied = Instant::now();
         for (name, active) in &mut self.active {
             if let Err(error) = active.tidy() {
-                warn!(probe = name, %error, "no room can be made");
+                warn!(probe = name, %error, "cannot free records of the probe");
             }
         }
     }

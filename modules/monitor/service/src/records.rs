@@ -67,7 +67,7 @@ impl Records {
             core.reading(&reading(seen), 0, now);
         });
         if let Err(error) = freed {
-            warn!(%error, "records cannot be freed");
+            warn!(%error, "cannot free records");
         }
         // A flood fills them before the second is over.
         if self.flood.goes_on() {
@@ -115,7 +115,7 @@ impl Records {
                 })
             });
         if let Err(error) = scanned {
-            warn!(%error, "records cannot be read");
+            warn!(%error, "cannot read records");
         }
         for link in ports.links() {
             if let Some(rest) = self.meter.rest(link) {

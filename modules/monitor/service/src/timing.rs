@@ -98,7 +98,7 @@ impl Busy {
                 Ok(_) if router.path.timed() < TIMERS as usize => {}
                 Ok(_) => break,
                 Err(error) => {
-                    warn!(%error, "what is forwarded is not timed");
+                    warn!(%error, "cannot time forwarded connections");
                     break;
                 }
             }

@@ -125,7 +125,7 @@ impl Translations {
             if !std::mem::replace(&mut self.crowded, true) {
                 warn!(
                     room = self.room,
-                    "too many translations at once: of some, no event is told"
+                    "too many translations at once: some events are not exported"
                 );
             }
             return;

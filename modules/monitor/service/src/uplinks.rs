@@ -44,7 +44,7 @@ impl Uplinks {
     /// Reads the routes. `None`: the kernel does not answer just now.
     pub fn read() -> Option<Self> {
         let routes = read_routes();
-        let routes = routes.inspect_err(|error| debug!(error, "routes are not known"));
+        let routes = routes.inspect_err(|error| debug!(error, "cannot read routes"));
         let sessions = std::fs::read_to_string("/proc/net/pppoe").unwrap_or_default();
         let (routes, elsewhere) = routes.ok()?;
         Some(Self {

@@ -106,7 +106,7 @@ impl Wifi {
         match started {
             Ok(_) => self.answer = Some(receiver),
             Err(error) => {
-                debug!(%error, "no thread to read Wi-Fi stations");
+                debug!(%error, "cannot start a thread to read Wi-Fi stations");
                 self.stale = true;
             }
         }
@@ -120,8 +120,8 @@ impl Wifi {
         self.stations = by_mac(answer.stations);
         if let Some(error) = answer.error {
             match std::mem::replace(&mut self.told, true) {
-                false => warn!(%error, "Wi-Fi stations cannot be read"),
-                true => debug!(%error, "Wi-Fi stations cannot be read"),
+                false => warn!(%error, "cannot read Wi-Fi stations"),
+                true => debug!(%error, "cannot read Wi-Fi stations"),
             }
         }
     }

@@ -161,7 +161,7 @@ impl Decline {
     /// Explains the reason in plain words.
     pub fn explain(&self) -> &'static str {
         match self {
-            Self::ProtocolOff => "this protocol is switched off in the settings",
+            Self::ProtocolOff => "this protocol is disabled in the settings",
             Self::NoEvents => "conntrack reports no connections (nf_conntrack_events is 0)",
             Self::StatusUnknown => "the kernel has not reported the state of this connection yet",
             Self::NotConfirmed => "the kernel has not accepted the first packet yet",
@@ -178,7 +178,7 @@ impl Decline {
             Self::Flowtable => "an nftables flowtable already forwards this connection",
             Self::Untracked => {
                 "conntrack does not see its packets (a `notrack` rule, no rule that needs \
-                    conntrack, or a drop before it)"
+                    conntrack, or an earlier drop)"
             }
             Self::Unreported => {
                 "it is older than weir, so conntrack reports no change of it, and weir polls as \
@@ -187,8 +187,8 @@ impl Decline {
             Self::OptedOut => "its connection mark leaves it to the kernel",
             Self::EachPacket => "a rule of the firewall may look at each of its packets",
             Self::RouteProgram => {
-                "a route to one of its ends has a program that may look at each packet (encap bpf, \
-                    encap ioam6)"
+                "a route to one of its ends has a program that may inspect each packet (encap \
+                    bpf, encap ioam6)"
             }
             Self::RateLimited => "the kernel limits the rate of one of its ends, for weir",
             Self::Malformed => "the kernel reported two directions that do not belong together",
@@ -216,7 +216,7 @@ impl Decline {
     /// Suggests a change that would remove the reason.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::ProtocolOff => "switch the protocol on in the settings",
+            Self::ProtocolOff => "enable the protocol in the settings",
             Self::NoEvents => "sysctl net.netfilter.nf_conntrack_events=1",
             Self::Unreported => {
                 "nothing to do: it is taken over once fewer old connections carry packets"
@@ -232,7 +232,7 @@ impl Decline {
             Self::SequenceAdjusted => "remove the helper or the SYN proxy for this traffic",
             Self::Flowtable => "remove the `flow add` rule, or leave this traffic to the flowtable",
             Self::Untracked => {
-                "let conntrack see its packets: it is taken over again within a minute"
+                "let conntrack see its packets: weir forwards it again within a minute"
             }
             Self::OptedOut => "change the rule that sets the connection mark",
             Self::RateLimited => {

@@ -113,7 +113,7 @@ fn a_read_only_disk_is_waited_for() {
     assert_eq!(received(&store, Unit::Month), sum);
     sum += fill(&mut store, 1);
     let error = store.flush(NOON + HOUR).expect_err("read-only");
-    assert!(error.to_string().contains("can be written to"), "{error}");
+    assert!(error.to_string().contains("is writable"), "{error}");
     assert_eq!(received(&store, Unit::Month), sum);
     run(&format!("mount -o remount,rw {}", directory.display()));
     store.flush(NOON + HOUR).expect("a flush");
@@ -127,7 +127,7 @@ fn a_read_only_disk_is_waited_for() {
         Store::open(&path, Settings::default(), calendar(), NOON).expect("a store in memory");
     let trouble = trouble.expect("a trouble").to_string();
     assert!(
-        trouble.contains("directory") && trouble.contains("can be written to"),
+        trouble.contains("directory") && trouble.contains("is writable"),
         "{trouble}"
     );
     let sum = fill(&mut store, 0);

@@ -80,7 +80,7 @@ fn a_broken_file_is_put_aside_and_a_new_one_begins() {
                 .ends_with("history.db.broken-20261122"),
             "{number} {aside:?}"
         );
-        assert!(notices[0].to_string().contains("begins anew"));
+        assert!(notices[0].to_string().contains("starts a new one"));
         assert_eq!(received(&store, Unit::Day), 0);
         store.add(NOON, Some(mac(1)), "web", &traffic(100));
         store.flush(NOON).expect("a flush");

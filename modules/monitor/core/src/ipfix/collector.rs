@@ -50,7 +50,7 @@ pub enum Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::Sending(to) => write!(f, "IPFIX goes to {to}"),
+            Change::Sending(to) => write!(f, "sending IPFIX to {to}"),
             Change::Refused(to) => write!(
                 f,
                 "no IPFIX collector listens on UDP at {to}; weir keeps trying"
@@ -285,7 +285,9 @@ impl Collector {
         if let Some(lookup) = &self.lookup {
             let answer = match lookup.try_recv() {
                 Err(TryRecvError::Empty) => return None,
-                Err(TryRecvError::Disconnected) => Err(io::Error::other("the look-up broke off")),
+                Err(TryRecvError::Disconnected) => {
+                    Err(io::Error::other("the look-up was interrupted"))
+                }
                 Ok(answer) => answer,
             };
             self.lookup = None;

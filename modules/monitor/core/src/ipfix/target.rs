@@ -20,14 +20,14 @@ pub struct Target {
 pub enum TargetError {
     /// No colon, or nothing before it.
     #[error(
-        "{0:?} is no HOST:PORT: write, for instance, \"192.0.2.1:4739\" or \"collector.lan:4739\""
+        "{0:?} is not HOST:PORT: write, for instance, \"192.0.2.1:4739\" or \"collector.lan:4739\""
     )]
     Form(String),
     /// The port is missing or out of range.
-    #[error("{0:?} does not end in a port from 1 to 65535: IPFIX's own is 4739")]
+    #[error("{0:?} does not end in a port from 1 to 65535: the default of IPFIX is 4739")]
     Port(String),
     /// An IPv6 address without brackets, or brackets around something else.
-    #[error("{0:?}: an IPv6 address stands in brackets, as in \"[2001:db8::1]:4739\"")]
+    #[error("{0:?}: put the IPv6 address in brackets, as in \"[2001:db8::1]:4739\"")]
     Brackets(String),
 }
 

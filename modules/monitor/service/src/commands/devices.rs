@@ -105,10 +105,10 @@ pub fn run(args: &DevicesArgs, output: &mut Output<'_>) -> Result<(), Error> {
     if let Some(port) = &args.port {
         answer.ports.retain(|metered| metered.name == *port);
         if answer.ports.is_empty() {
-            let what = format!("nothing is counted at a port `{port}`");
+            let what = format!("no counted port is called `{port}`");
             return Err(Error::new(
                 what,
-                "`weir devices --equation` has the names of all",
+                "`weir devices --equation` lists all counted ports",
             ));
         }
     }

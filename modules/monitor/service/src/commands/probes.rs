@@ -36,8 +36,8 @@ pub fn run(args: &ProbesArgs, output: &mut Output<'_>) -> Result<(), Error> {
         told.probes.retain(|probe| probe.name == *name);
         if told.probes.is_empty() {
             let hint = match names.is_empty() {
-                true => "this daemon has none".to_owned(),
-                false => format!("there are {}", names.join(", ")),
+                true => "this daemon has no probes".to_owned(),
+                false => format!("valid probes: {}", names.join(", ")),
             };
             return Err(Error::new(format!("there is no probe {name:?}"), hint));
         }

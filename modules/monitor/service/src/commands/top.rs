@@ -34,7 +34,7 @@ pub struct TopArgs {
 pub fn run(args: &TopArgs) -> Result<(), Error> {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
     if dumb || !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        let what = "`weir top` needs a terminal that can be drawn on";
+        let what = "`weir top` needs an interactive terminal";
         return Err(Error::new(
             what,
             "use `weir devices` and `weir talks`, with --json for scripts",
@@ -43,7 +43,7 @@ pub fn run(args: &TopArgs) -> Result<(), Error> {
     let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let socket = socket(&args.connection);
     screen::run(socket, args.charset.charset(), colour).map_err(|error| {
-        let hint = "see whether the terminal is still there";
-        Error::because("the terminal cannot be drawn on", &error, hint)
+        let hint = "check whether the terminal still exists";
+        Error::because("cannot draw on the terminal", &error, hint)
     })
 }

@@ -23,13 +23,13 @@ pub(super) const HEADER: &str = "# What devices are called, by weir's page and `
 /// Write in progress.
 pub type Writing = Pin<Box<dyn Future<Output = io::Result<()>>>>;
 /// Hint if the file cannot be written.
-pub const UNWRITTEN: &str = "`choices` under [monitor] is to be a file of its own, in a folder that weir \
-    may write, on a disk with room";
+pub const UNWRITTEN: &str = "set `choices` under [monitor] to a file of its own, in a writable \
+    folder, on a disk with room";
 /// Hint if the file was damaged.
-const DAMAGED: &str =
-    "what was good of it holds; look into what was put aside, and name the others again";
+const DAMAGED: &str = "valid entries stay in use; check the file that was set aside, and name the \
+    other devices again";
 /// Loss if the file cannot be read.
-const LOST: &str = "what devices were called on the page is not known";
+const LOST: &str = "device names from the page are lost";
 
 /// File of device labels.
 #[derive(Debug, Default)]
@@ -64,16 +64,15 @@ impl Choices {
         let mut choices = Self::default();
         let is_ours = errors.is_empty() || text.starts_with(HEADER);
         if foreign || !is_ours {
-            let what =
-                format!("{named} is something else than what devices are called: it is left alone");
+            let what = format!("{named} is not a file of device names: weir leaves it alone");
             error!("{what}");
             choices.found = Some((what, UNWRITTEN));
             return (choices, BTreeMap::new());
         }
         let writer = kept::Writer::new(path.clone());
         if let Some(first) = errors.first() {
-            kept::put_aside(&path, first, "what is good of it is kept");
-            let what = format!("{named} was damaged, and is put aside: {first}");
+            kept::put_aside(&path, first, "valid entries are kept");
+            let what = format!("{named} was damaged, and was set aside: {first}");
             choices.found = Some((what, DAMAGED));
             writer.owe();
         }
@@ -107,7 +106,7 @@ impl Choices {
                 409,
                 "not_kept",
                 found.unwrap_or_else(|| {
-                    "what devices are called is not kept in this network namespace".to_owned()
+                    "device names are not stored in this network namespace".to_owned()
                 }),
                 "set `choices` under [monitor] in the configuration to a file of its own, and \
                  restart weir",
@@ -118,9 +117,12 @@ impl Choices {
             return Err(Problem::new(
                 409,
                 "full",
-                format!("{} devices have names, and no more fit", given.len() - 1),
-                "move some to [devices] of the configuration, or take those away that are gone: \
-                 `weir device forget`",
+                format!(
+                    "the file of device names is full: it has {} devices",
+                    given.len() - 1
+                ),
+                "move names to [devices] of the configuration, or remove old ones with `weir \
+                 device forget`",
             ));
         }
         Ok(Box::pin(file.write(text.into_bytes())))
@@ -132,7 +134,7 @@ impl Choices {
             // Labels lost earlier stay lost.
             Ok(()) => self.found = None,
             Err(why) => {
-                error!("what devices are called cannot be written: {why}; it is tried again");
+                error!("cannot write device names: {why}; weir tries again");
                 self.failed = Some(why);
             }
         }
@@ -159,7 +161,7 @@ impl Choices {
         if let Some(file) = self.owing()
             && let Err(why) = file.write_now(text(given).into_bytes())
         {
-            error!("what devices are called is lost: it cannot be written: {why}");
+            error!("device names are lost: cannot write them: {why}");
         }
     }
 }
@@ -220,7 +222,7 @@ mod tests {
         };
         let why = told(&choices).expect("a trouble");
         assert!(
-            why.contains("was damaged") && why.contains("name the others"),
+            why.contains("was damaged") && why.contains("name the other"),
             "{why}"
         );
         assert!(
@@ -252,7 +254,11 @@ mod tests {
                 .write(&given, false)
                 .map(drop)
                 .expect_err("a problem");
-            assert!(problem.detail.contains("left alone"), "{}", problem.detail);
+            assert!(
+                problem.detail.contains("leaves it alone"),
+                "{}",
+                problem.detail
+            );
             assert!(there.is_file());
         }
         assert_eq!(text(), "127.0.0.1 localhost\n");
@@ -260,7 +266,7 @@ mod tests {
         let long = "x".repeat(70_000);
         fs::write(&path, &long).expect("a file");
         let (choices, _) = Choices::open(Some(&path));
-        assert!(told(&choices).is_some_and(|why| why.contains("left alone")));
+        assert!(told(&choices).is_some_and(|why| why.contains("leaves it alone")));
         assert_eq!(text(), long);
         fs::remove_dir_all(&folder).expect("to go");
     }

@@ -10,13 +10,13 @@ const ACTIVE: Metric = Metric {
     name: "weir_probe_active",
     kind: Kind::Gauge,
     labels: &["probe"],
-    help: "whether a probe records",
+    help: "1: the probe records.",
 };
 const MISSED: Metric = Metric {
     name: "weir_probe_missed_total",
     kind: Kind::Counter,
     labels: &["probe", "cause"],
-    help: "what a probe could not record",
+    help: "Events that a probe could not record.",
 };
 
 /// Sums of a probe by port and label.
@@ -181,12 +181,12 @@ mod tests {
              weir_probe_qdisc_delay_seconds_count{port=\"wan0\"} 4\n\
              weir_probe_qdisc_delay_seconds_sum{port=\"wan0\"} 3.0005\n\
              # TYPE weir_probe_active gauge\n\
-             # HELP weir_probe_active whether a probe records\n\
+             # HELP weir_probe_active 1: the probe records.\n\
              weir_probe_active{probe=\"drops\"} 1\n\
              weir_probe_active{probe=\"qdisc-delay\"} 1\n\
              weir_probe_active{probe=\"other\"} 0\n\
              # TYPE weir_probe_missed counter\n\
-             # HELP weir_probe_missed what a probe could not record\n\
+             # HELP weir_probe_missed Events that a probe could not record.\n\
              weir_probe_missed_total{probe=\"drops\",cause=\"no-room\"} 2\n\
              weir_probe_missed_total{probe=\"drops\",cause=\"not-measured\"} 0\n\
              weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"no-room\"} 0\n\

@@ -5,11 +5,11 @@ use api::metrics::Text;
 
 api::metrics! {
     CONVERSATIONS "weir_conversations" Gauge &[], "Conversations that are remembered.";
-    CAPACITY "weir_conversations_capacity" Gauge &[], "Conversations that there is memory for.";
-    MEMORY "weir_conversations_memory_bytes" Gauge &[], "Memory that those that are remembered \
-        take at most.";
-    NO_ROOM "weir_conversations_no_room_packets_total" Counter &[], "Packets of conversations for \
-        which there was no memory: they are in the sums of devices and ports only.";
+    CAPACITY "weir_conversations_capacity" Gauge &[], "Capacity of the conversation table.";
+    MEMORY "weir_conversations_memory_bytes" Gauge &[], "Largest memory of remembered \
+        conversations.";
+    NO_ROOM "weir_conversations_no_room_packets_total" Counter &[], "Packets of conversations \
+        without a free record: only the sums of devices and ports include them.";
 }
 
 /// Writes it.

@@ -49,7 +49,7 @@ pub fn run(socket: PathBuf, charset: Charset, colour: bool) -> io::Result<()> {
         while let Some(event) = next {
             match event {
                 Event::Stop => return Ok(()),
-                Event::Panicked => return Err(io::Error::other("a part of it failed")),
+                Event::Panicked => return Err(io::Error::other("a part of `weir top` failed")),
                 Event::Resized => {}
                 Event::Answer(answer) => state.answer(*answer, begin.elapsed()),
                 Event::Key(key) => match state.key(key, begin.elapsed()) {

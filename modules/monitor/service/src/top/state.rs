@@ -188,7 +188,7 @@ impl State {
             let what = format!("weir has not answered for {} s", since.as_secs());
             (
                 what,
-                "a router that is very busy answers late; else see what the daemon logs",
+                "a very busy router answers late; else see the daemon's log",
             )
         })
     }

@@ -246,7 +246,7 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
     let listed: Vec<Device> = state.listed().into_iter().cloned().collect();
     let ids: Vec<String> = listed.iter().map(|device| device.mac.clone()).collect();
     if listed.is_empty() {
-        empty(state, area, "no device was seen yet", pen);
+        empty(state, area, "no device seen yet", pen);
     }
     let now = state.devices.as_ref().map_or(0, |answer| answer.now);
     let (samples, charset) = (&state.samples, state.charset);

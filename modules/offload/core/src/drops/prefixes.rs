@@ -25,11 +25,9 @@ pub enum SetProblem {
 impl fmt::Display for SetProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAddresses => {
-                f.write_str("its elements are not of type ipv4_addr or ipv6_addr alone")
-            }
+            Self::NotAddresses => f.write_str("its elements are not plain ipv4_addr or ipv6_addr"),
             Self::Map => f.write_str("it is a map, not a set"),
-            Self::TooLarge(most) => write!(f, "it makes more than {most} prefixes"),
+            Self::TooLarge(most) => write!(f, "it needs more than {most} prefixes"),
         }
     }
 }

@@ -44,10 +44,7 @@ impl fmt::Display for RoutesProblem {
             }
             Self::Narrow => f.write_str("there are routes by source or TOS"),
             Self::TooMany(most) => {
-                write!(
-                    f,
-                    "there are more than {most} routes that would have to be known"
-                )
+                write!(f, "there are more than {most} relevant routes")
             }
         }
     }

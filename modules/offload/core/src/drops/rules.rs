@@ -37,17 +37,17 @@ impl fmt::Display for Unproven {
             ),
             Self::Bypassed(chain, handle) => write!(
                 f,
-                "rule {handle} of chain {chain}, which comes before the one that drops, may let \
-                    packets go by it"
+                "rule {handle} of chain {chain}, which precedes the rule that drops, may let \
+                    packets bypass it"
             ),
             Self::Narrow(chain, handle) => write!(
                 f,
-                "rule {handle} of chain {chain} asks for more than the source: it drops some \
-                    packets only"
+                "rule {handle} of chain {chain} matches more than the source: it drops only some \
+                    packets"
             ),
             Self::Devices(devices) => write!(
                 f,
-                "the rule that drops is for {} only, and `ports` under [drops] does not say so",
+                "the rule that drops is for {} only: set `ports` under [drops] accordingly",
                 devices.join(", ")
             ),
         }

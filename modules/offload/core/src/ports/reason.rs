@@ -125,7 +125,7 @@ impl PortReason {
         match self {
             Self::Native => "the driver runs XDP itself".into(),
             Self::KnownDriver => "the driver is known to run XDP itself".into(),
-            Self::Asked => "the settings say so".into(),
+            Self::Asked => "set in the settings".into(),
             Self::UnfinishedChecksums => {
                 "frames here may carry unfinished checksums, which XDP would send as they are"
                     .into()
@@ -158,8 +158,8 @@ impl PortReason {
             Self::NotLookedAt => "not examined yet".into(),
             Self::Loopback => "the loopback device forwards nothing".into(),
             Self::NotEthernet => "not an Ethernet device".into(),
-            Self::NotYet(kind) => format!("not yet: {kind}"),
-            Self::Enslaved(kind) => format!("not yet: member of a {kind}"),
+            Self::NotYet(kind) => format!("not supported yet: {kind}"),
+            Self::Enslaved(kind) => format!("not supported yet: member of a {kind}"),
             Self::Down => "the device is down or has no carrier".into(),
             Self::NoAddress => "the device has no hardware address".into(),
             Self::NotForwarding => "forwarding is off here for IPv4 and IPv6".into(),
@@ -179,30 +179,30 @@ impl PortReason {
             Self::Queue(kind) => format!("packets must pass through the qdisc {kind}"),
             Self::Slower { speed, than, its } => slower(*speed, than, *its),
             Self::NoRings => {
-                "the driver does not take frames of other devices, or only while XDP is attached \
-                    here"
+                "the driver does not accept frames of other devices, or only while XDP is \
+                    attached here"
                     .into()
             }
             Self::PeerSleeps => {
-                "the other end of this veth device would not fetch frames: neither GRO nor XDP is \
-                    on there"
+                "the other end of this veth device would not receive frames: neither GRO nor XDP \
+                    is enabled there"
                     .into()
             }
             Self::Unseen(member) => format!(
-                "the bridge may send it by {member} as well, where weir is off and sees nothing"
+                "the bridge may also send by {member}, where weir is off and sees no packets"
             ),
             Self::Addresses(_) => {
                 "more VLAN devices have addresses of their own than a port can have".into()
             }
             Self::Ageing(seconds) => format!(
-                "the bridge forgets a station after {seconds} s, and weir shows it to the kernel \
-                    too seldom"
+                "the bridge forgets a station after {seconds} s, and weir passes its frames to \
+                    the kernel too rarely"
             ),
-            Self::BridgeFilter(what) => format!("{what} may look at each frame"),
+            Self::BridgeFilter(what) => format!("{what} may inspect each frame"),
             Self::Proxies => {
                 "the bridge answers for others here (proxy_arp or neigh_suppress)".into()
             }
-            Self::SwitchBridges => "a switch forwards between its ports itself".into(),
+            Self::SwitchBridges => "the switch forwards between its ports itself".into(),
             Self::ShadowMode => "shadow mode does not compare them".into(),
             Self::Above { device, reason } => format!("at {device} above it, {}", reason.explain()),
             Self::TcRefused => "the kernel refused to attach at TC".into(),
@@ -218,7 +218,7 @@ impl PortReason {
             }
             Self::Asked => "set this device to auto for weir to choose",
             Self::UnfinishedChecksums => {
-                "set this device to xdp if nothing on this machine sends into it"
+                "set this device to xdp if no program on this machine sends into it"
             }
             Self::NoNativeXdp => "use a network card or driver with native XDP",
             Self::HiddenTags => "switch that off: `ethtool -K DEV rxvlan off`",
@@ -231,7 +231,7 @@ impl PortReason {
                     this has not been tried on hardware"
             }
             Self::UnknownTags(_) => "nothing to do",
-            Self::Upper(below) if below.ports.is_empty() => "look at the devices below it",
+            Self::Upper(below) if below.ports.is_empty() => "see the devices below it",
             Self::Upper(_) | Self::Ppp => "nothing to do",
             Self::SwitchedOff => "set this device to auto",
             Self::NotEthernet | Self::NotYet(_) | Self::Enslaved(_) => {
@@ -240,12 +240,12 @@ impl PortReason {
             Self::Down => "bring the device up and connect it",
             Self::NoAddress => "give the device a hardware address",
             Self::NotForwarding => {
-                "switch forwarding on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)"
+                "enable forwarding (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding)"
             }
             Self::ForeignXdp => "detach the program, or set this device to tc to run after it",
             Self::IngressChain(_) => "move the chain's rules to prerouting or forward",
             Self::Locked => {
-                "nothing to do; `bridge link set dev DEV locked off` takes all stations"
+                "nothing to do; `bridge link set dev DEV locked off` accepts all stations"
             }
             Self::EgressChain(_) => "move the chain's rules to postrouting",
             Self::IngressFilter(_) => "shape at the egress of the other device instead",
@@ -260,11 +260,11 @@ impl PortReason {
             Self::Queue(_) | Self::Slower { .. } => {
                 "nothing to do: packets are forwarded through the qdisc"
             }
-            Self::NoRings => "let this device be at XDP, if its driver can",
+            Self::NoRings => "use XDP at this device, if its driver supports it",
             Self::PeerSleeps => {
-                "switch GRO on at the other end, in its network namespace: `ethtool -K PEER gro on`"
+                "enable GRO at the other end, in its network namespace: `ethtool -K PEER gro on`"
             }
-            Self::Unseen(_) => "set that member to auto, or take it out of the bridge",
+            Self::Unseen(_) => "set that member to auto, or remove it from the bridge",
             Self::Addresses(_) => "give the VLAN devices the address of the device below",
             Self::Ageing(_) => {
                 "set a longer ageing time (`ip link set BRIDGE type bridge ageing_time 30000`), \
@@ -274,7 +274,7 @@ impl PortReason {
                 "remove the chains of family bridge, unload ebtables, or set \
                     net.bridge.bridge-nf-call-* to 0"
             }
-            Self::Proxies => "switch that off for the port, or leave these frames to the kernel",
+            Self::Proxies => "disable that for the port, or leave these frames to the kernel",
             Self::SwitchBridges => "nothing to do: the switch is faster",
             Self::ShadowMode => "end shadow mode",
             Self::Above { reason, .. } => match **reason {
@@ -288,7 +288,7 @@ impl PortReason {
 
 /// Explains why frames of a port may come faster than they leave.
 fn slower(speed: Option<u32>, than: &str, its: Option<u32>) -> String {
-    let queue = "only a qdisc keeps the queue short then";
+    let queue = "then only a qdisc keeps the queue short";
     match (speed, its) {
         (Some(speed), Some(its)) => {
             format!("it is slower ({speed} Mbit/s) than {than} ({its} Mbit/s), and {queue}")

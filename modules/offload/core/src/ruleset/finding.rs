@@ -94,11 +94,12 @@ impl Kind {
     pub fn explain(self) -> &'static str {
         match self {
             Self::Length => "the length of each packet decides",
-            Self::Header => "a header field decides that differs from packet to packet",
-            Self::Flags => "a TCP flag decides that differs from packet to packet",
+            Self::Header => "a header field that differs between packets decides",
+            Self::Flags => "a TCP flag that differs between packets decides",
             Self::Payload => "the bytes of each packet decide",
             Self::Station => {
-                "the sender's hardware address decides, and several may use one address and port"
+                "the sender's hardware address decides, and several senders may use one address \
+                 and port"
             }
             Self::Expiration => "the time that the connection has left decides",
             Self::Moment => "the processor that has the packet decides",
@@ -135,30 +136,30 @@ impl Kind {
                 "the TTL, DSCP, an address or a port is written; such flows stay with the kernel"
             }
             Self::DynamicSet => {
-                "packets add or refresh elements of a set; it sees one packet of a flow every \
-                    re-proof"
+                "packets add or refresh elements of a set; the set sees one packet of a flow at \
+                    every re-proof"
             }
             Self::Counter => {
                 "a counter counts only what the kernel still sees; weir's own counters see all"
             }
-            Self::Opaque => "an iptables extension that cannot be read here",
+            Self::Opaque => "an iptables extension that weir cannot read",
             Self::Zone => {
                 "conntrack zones are in use; connections with the same tuple in two zones stay \
                     with the kernel"
             }
             Self::Notrack => "untracked packets are never taken over",
             Self::IngressChain => {
-                "a chain at ingress, which would be skipped; its devices are left alone"
+                "a chain at ingress, which would be skipped; weir leaves its devices alone"
             }
             Self::EgressChain => {
-                "a chain at egress, which packets that weir forwards would skip: the device is \
-                    left alone"
+                "a chain at egress, which packets that weir forwards would skip: weir leaves the \
+                    device alone"
             }
             Self::BridgeChain => {
                 "a chain that sees bridged frames: these stay with the kernel, even with \
                     `bridge = true`"
             }
-            Self::Flowtable => "a flowtable; the connections in it are left to it",
+            Self::Flowtable => "a flowtable; weir leaves its connections to it",
         }
     }
 
@@ -166,8 +167,8 @@ impl Kind {
     pub fn hint(self) -> &'static str {
         match self {
             Self::Limit | Self::Log | Self::ConnectionLimit | Self::Numgen | Self::Recent => {
-                "match `ct state new` in the rule, before this; or let `ct state \
-                    established,related accept` come before it"
+                "match `ct state new` in the rule, before this; or put `ct state \
+                    established,related accept` before it"
             }
             Self::Length
             | Self::Header

@@ -173,7 +173,7 @@ fn owned(objects: &[Value], ruleset: &Ruleset<'_>) -> Vec<String> {
         let (family, name) = (word("family"), word("name"));
         if hooked(family, name) {
             found.push(format!(
-                "a table that goes with its owner ({family} {name})"
+                "a table that is removed with its owner ({family} {name})"
             ));
         }
     }
@@ -349,17 +349,13 @@ impl<'a> Search<'a> {
             "meta" if matches!(key, Some("hour" | "day" | "time")) => {
                 self.opaque("the time of day", class("meta", "time"), rule);
             }
-            "socket" => self.opaque(
-                "which sockets there are",
-                class("expression", "socket"),
-                rule,
-            ),
+            "socket" => self.opaque("the open sockets", class("expression", "socket"), rule),
             "ct" if key == Some("expiration") => {
                 self.opaque("ct expiration", class("ct", "expiration"), rule);
             }
             "xt" => match inner.get("name").and_then(Value::as_str) {
                 None => {
-                    let what = "an iptables extension that nft does not name";
+                    let what = "an iptables extension without a name in nft";
                     self.opaque(what, Class::Each(Kind::Opaque), rule);
                 }
                 Some(name) if MOODS.contains(&name) => {

@@ -314,7 +314,7 @@ fn a_ruleset_tells_what_to_look_at() {
     assert_eq!(
         words(&ignoring.opaque),
         [
-            "an iptables extension that nft does not name (inet t f, handle 41)",
+            "an iptables extension without a name in nft (inet t f, handle 41)",
             "ct expiration (inet t f, handle 32)",
             "the iptables extension recent (inet t f, handle 40)",
             "the time of day (inet t f, handle 42)",
@@ -363,7 +363,7 @@ fn a_table_may_go_with_its_owner() {
         );
         let whole = rules.replacen(r#"{"nftables": ["#, &table, 1);
         let found = silent(&whole).expect("a ruleset").opaque;
-        let told = "a table that goes with its owner (inet t)".to_owned();
+        let told = "a table that is removed with its owner (inet t)".to_owned();
         assert_eq!(found.contains(&told), goes, "{flags}: {found:?}");
         // A table without traffic, like a dormant one.
         let idle = whole.replace(r#""hook": "forward", "#, "");
@@ -378,7 +378,7 @@ fn sockets_and_hidden_ends_are_told_by_nothing() {
         let found = silent(&rules_of(hook, rules)).expect("a ruleset");
         found.opaque.into_iter().collect::<Vec<String>>()
     };
-    let sockets = ["which sockets there are (inet t c, handle 7)"];
+    let sockets = ["the open sockets (inet t c, handle 7)"];
     let socket = r#"{"match": {"op": "==", "left": {"socket": {"key": "transparent"}}, "right": 1}}, {"accept": null}"#;
     assert_eq!(opaque("prerouting", &[socket]), sockets);
     let xt = r#"{"xt": {"type": "match", "name": "socket"}}, {"accept": null}"#;
