@@ -318,7 +318,7 @@ impl Circuit {
 
     /// Returns weir's daemon.
     pub fn weir(&self) -> Result<&Daemon, Error> {
-        let none = || Error::Wrong("there is no weir on this path".into());
+        let none = || Error::Wrong("this path does not use weir".into());
         self.weir.as_ref().ok_or_else(none)
     }
 
@@ -476,7 +476,7 @@ impl Circuit {
         let path = self.path.name();
         match self.path.drops() {
             true if arrived > 0 => Err(Error::Wrong(format!(
-                "{path}: {arrived} of {sent} packets reached the sink, and all were to be dropped"
+                "{path}: {arrived} of {sent} packets reached the sink, but all should be dropped"
             ))),
             true => Ok(sent),
             false if arrived * 100 < sent * 99 => Err(Error::Wrong(format!(

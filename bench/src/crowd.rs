@@ -195,7 +195,7 @@ impl Crowd {
             .args(["-n", "-10", "-p", &weir.id().to_string()])
             .stdout(Stdio::null())
             .status()
-            .map_err(Error::system("let weir go before others"))?;
+            .map_err(Error::system("raise weir's priority"))?;
         let mut by_kernel = Vec::new();
         for port in &ports {
             let mut counter = load(kind.forward(), "server")?;
@@ -246,7 +246,7 @@ impl Crowd {
                 return self.settle();
             }
             if begun.elapsed() > PATIENCE {
-                let said = format!("weir does not hear of all {flows} flows: {status:?}");
+                let said = format!("weir does not see all {flows} flows: {status:?}");
                 return Err(Error::Wrong(said));
             }
             sleep(Duration::from_millis(100));

@@ -37,7 +37,7 @@ pub fn binary(chosen: Option<&Path>) -> Result<PathBuf, Error> {
     match path.is_file() {
         true => Ok(path),
         false => Err(Error::Wrong(format!(
-            "no weir at {}: build it, or name it with --weir",
+            "no weir binary at {}: build it, or name it with --weir",
             path.display()
         ))),
     }
@@ -180,7 +180,7 @@ impl Daemon {
                 .client()
                 .map(|client| client.get::<Vec<Port>>("/v1/ports"));
             Error::Wrong(format!(
-                "{error}: it said {:?}, its ports are {ports:?}",
+                "{error}: weir printed {:?}, its ports are {ports:?}",
                 said()
             ))
         })

@@ -107,7 +107,7 @@ impl Scene {
         while !self.forwarded(&frame)? {
             if start.elapsed() > PATIENCE {
                 return Err(Error::Wrong(format!(
-                    "flow {n} is not taken over: {:?}",
+                    "weir does not take over flow {n}: {:?}",
                     self.weir.status()?
                 )));
             }
@@ -127,7 +127,7 @@ impl Scene {
         match seen.abs_diff(forwarded) * 100 <= u64::from(flows) && forwarded > 0 {
             true => Ok(()),
             false => Err(Error::Wrong(format!(
-                "of {flows} packets weir says that it forwarded {forwarded}, seen were {seen}"
+                "of {flows} packets, weir counted {forwarded} as forwarded, and {seen} were seen"
             ))),
         }
     }
@@ -159,7 +159,7 @@ impl Scene {
                 }
                 _ if start.elapsed() > PATIENCE => {
                     return Err(Error::Wrong(format!(
-                        "after `{line}` weir goes on forwarding"
+                        "weir keeps forwarding after `{line}`"
                     )));
                 }
                 _ => {}
@@ -242,7 +242,9 @@ pub fn latencies(binary: &Path, flows: u32, cpu: usize) -> Result<Vec<Latencies>
             let start = Instant::now();
             while !scene.forwarded(&ready)? {
                 if start.elapsed() > PATIENCE {
-                    return Err(Error::Wrong("the flow is not taken over again".into()));
+                    return Err(Error::Wrong(
+                        "weir does not take over the flow again".into(),
+                    ));
                 }
             }
             Ok(())

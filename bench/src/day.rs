@@ -70,7 +70,7 @@ pub fn day(
             .into_iter()
             .map(|world| scope.spawn(move || world.run(begun, length, together, told)))
             .collect();
-        let ended = |_| Error::Wrong("a world came to an end by itself, see above".into());
+        let ended = |_| Error::Wrong("a world ended unexpectedly, see above".into());
         all.into_iter()
             .map(|one| one.join().map_err(ended)?)
             .collect::<Result<Vec<Outcome>, Error>>()
@@ -154,7 +154,7 @@ pub fn report(compared: &[Compared]) -> Table {
         })
         .collect();
     let headings = [
-        "beside the kernel alone",
+        "compared with the kernel alone",
         "questions / answered otherwise",
         "wakings / dead here or there only",
         "connections in the end / otherwise",

@@ -35,13 +35,13 @@ impl Record {
     pub fn comparable(&self, now: &Self) -> Result<(), String> {
         if series(&self.kernel) != series(&now.kernel) {
             return Err(format!(
-                "recorded on Linux {}, this is {}",
+                "recorded on Linux {}, running on {}",
                 self.kernel, now.kernel
             ));
         }
         if self.compiler != now.compiler {
             return Err(format!(
-                "recorded with {}, this is {}",
+                "recorded with {}, running with {}",
                 self.compiler, now.compiler
             ));
         }

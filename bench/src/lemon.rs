@@ -337,7 +337,7 @@ fn one(
     let (after, took) = (arrived(lab, case)?, begin.elapsed().as_secs_f64());
     let unit = if case.udp { 1e3 } else { 1e6 / 8.0 };
     match after - before {
-        0 => Err(Error::Wrong(format!("{}: nothing arrived", case.name))),
+        0 => Err(Error::Wrong(format!("{}: no data arrived", case.name))),
         grown => Ok(grown as f64 / took / unit),
     }
 }

@@ -28,7 +28,7 @@ impl Lock {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Self(lock)),
             Err((file, _)) => {
-                eprintln!("bench: another one is running; waiting for it");
+                eprintln!("bench: waiting for another running bench");
                 let lock = Flock::lock(file, FlockArg::LockExclusive);
                 lock.map(Self)
                     .map_err(|(_, error)| Error::system("wait for the other bench")(error))
@@ -242,8 +242,8 @@ pub fn has_memory_for_tcp() -> Result<(), Error> {
     }
     let [used, from] = [used, from].map(|pages| pages * 4096 / 1_000_000);
     Err(Error::Wrong(format!(
-        "the kernel counts {used} MB of memory for TCP as in use, and saves from {from} MB on, so \
-            that all TCP is slow: end what is connected; if nothing is, it has miscounted: reboot"
+        "the kernel counts {used} MB of TCP memory as in use, and limits TCP from {from} MB on, \
+            so all TCP is slow: close connections; if there are none, the count is wrong: reboot"
     )))
 }
 

@@ -143,7 +143,7 @@ impl Path {
     pub fn lacks(self, wires: Wires) -> Option<String> {
         let tried = || Lab::gateway(&Options::default()).and_then(|lab| lab.flowtable());
         match self {
-            _ if !self.knows(wires) => Some("it is measured between plain wires only".into()),
+            _ if !self.knows(wires) => Some("it can be measured between plain wires only".into()),
             Self::Flowtable => tried()
                 .err()
                 .map(|_| "this kernel has no flowtable for nftables (CONFIG_NF_FLOW_TABLE)".into()),

@@ -79,7 +79,7 @@ pub fn measure(
     // between, and would inherit both.
     if machine::processors() != 1 {
         return Err(Error::Wrong(
-            "whole paths are measured where there is one processor: `make paths`".into(),
+            "whole paths are measured on one processor: run `make paths`".into(),
         ));
     }
     // While the machine waits for a file from outside, its clock leaps, and would exceed the limit

@@ -336,7 +336,7 @@ pub(crate) fn memory(id: u32) -> Result<u64, Error> {
     let text = fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    number.ok_or_else(|| Error::Wrong(format!("{file} tells of no memory")))
+    number.ok_or_else(|| Error::Wrong(format!("{file} has no memory figure")))
 }
 
 /// Formats the results as a table.

@@ -49,14 +49,14 @@ pub struct Settings {
 pub fn lacks() -> Option<(&'static str, &'static str)> {
     if are_there() {
         return Some((
-            "radios of mac80211_hwsim are there already, and would be taken away",
-            "modprobe -r mac80211_hwsim, if nobody needs them",
+            "mac80211_hwsim is loaded already, and the measurement would remove its radios",
+            "run `modprobe -r mac80211_hwsim`, if the radios are unused",
         ));
     }
     let lacks = !can_be_had();
     lacks.then_some((
-        "this kernel has no mac80211_hwsim, the radios that are measured",
-        "Debian's kernel has it (linux-image-amd64): scripts/vm starts one in a machine",
+        "this kernel has no mac80211_hwsim, which simulates the radios",
+        "use Debian's kernel (linux-image-amd64): scripts/vm starts it in a virtual machine",
     ))
 }
 

@@ -186,7 +186,7 @@ fn at_rest(lab: &Lab, weir: &Daemon) -> Result<(Sums, Sums, u64), Error> {
         }
         before = now;
     }
-    Err(Error::Wrong("it is never quiet".into()))
+    Err(Error::Wrong("the router never becomes quiet".into()))
 }
 
 fn grown(before: &Sums, now: &Sums) -> Sums {

@@ -105,7 +105,7 @@ fn looked_at(circuit: &mut Circuit, plan: Plan, cpu: usize) -> Result<(f64, f64)
                 run.rate(),
                 (last - first) as f64 / (*end - *begin).as_secs_f64(),
             )),
-            _ => Err(Error::Wrong("nobody looked at the device".into())),
+            _ => Err(Error::Wrong("no process watched the device".into())),
         }
     })
 }

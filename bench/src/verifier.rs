@@ -53,7 +53,7 @@ pub fn ask() -> Result<Programs, Error> {
     match found.values().all(|work| *work > 0) {
         true => Ok(found),
         false => Err(Error::Wrong(
-            "this kernel does not tell what its verifier did: 5.16 and later do".into(),
+            "this kernel does not report its verifier's work: use 5.16 or later".into(),
         )),
     }
 }

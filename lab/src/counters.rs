@@ -109,7 +109,7 @@ fn parse(text: &str) -> Result<Counters, Error> {
     let lines: Vec<_> = text.lines().collect();
     let mut counters = BTreeMap::new();
     for pair in lines.chunks(2) {
-        let wrong = || Error::Unexpected(format!("netstat has lines that do not fit: {pair:?}"));
+        let wrong = || Error::Unexpected(format!("netstat has lines that do not match: {pair:?}"));
         let [names, values] = pair else {
             return Err(wrong());
         };

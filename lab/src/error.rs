@@ -26,7 +26,7 @@ pub enum Error {
         stderr: String,
     },
     /// An awaited event did not happen in time.
-    #[error("waited in vain: {0}")]
+    #[error("timeout: {0}")]
     Timeout(String),
     /// The lab lacks a requested part, or a result is not valid.
     #[error("{0}")]

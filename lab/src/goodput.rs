@@ -302,7 +302,10 @@ fn carry(mut stream: TcpStream, sends: bool, rate: Option<u64>, shared: &Shared)
         match done {
             Ok(0) => {
                 return match shared.goes_on() {
-                    true => Err(io::Error::new(ErrorKind::UnexpectedEof, "hung up on")),
+                    true => Err(io::Error::new(
+                        ErrorKind::UnexpectedEof,
+                        "the peer closed the connection",
+                    )),
                     false => Ok(()),
                 };
             }

@@ -213,7 +213,7 @@ impl Process {
     pub fn ended(&self) -> Result<Option<ExitStatus>, Error> {
         lock(&self.child)
             .try_wait()
-            .map_err(Error::system("look after a process"))
+            .map_err(Error::system("watch a process"))
     }
 
     /// Gives access to the child, for instance to its pipes. `work` must not wait for a running

@@ -69,7 +69,7 @@ impl OpenNds {
         let file = format!("/proc/{own}/task/{own}/children");
         let inside = fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
         let inside = inside.trim().parse();
-        inside.map_err(|_| Error::Unexpected("openNDS is not there yet".into()))
+        inside.map_err(|_| Error::Unexpected("openNDS is not running yet".into()))
     }
 
     /// Runs ndsctl and returns its output.

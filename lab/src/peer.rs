@@ -171,7 +171,7 @@ fn states_at(port: u16, sockets: &str) -> Vec<u8> {
 /// Parses the JSON of `iperf3 --json` (3.12).
 fn parse(text: &str) -> Result<Throughput, Error> {
     let json: Value = serde_json::from_str(text)
-        .map_err(|error| Error::Unexpected(format!("iperf3 said no JSON: {error}")))?;
+        .map_err(|error| Error::Unexpected(format!("iperf3 printed invalid JSON: {error}")))?;
     if let Some(error) = json["error"].as_str() {
         return Err(Error::Unexpected(format!("iperf3: {error}")));
     }

@@ -56,7 +56,7 @@ impl Talk {
         let same = |heard: &[u8]| match heard == text {
             true => Ok(()),
             false => Err(Error::Unexpected(
-                "something else came than was sent".into(),
+                "received other data than was sent".into(),
             )),
         };
         // An unsent datagram (no route, no buffer) counts as not arrived.

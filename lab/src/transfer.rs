@@ -81,7 +81,7 @@ impl Transfer {
                     .flatten()
                     .any(JoinHandle::is_finished);
                 match self.progress() >= goal {
-                    false if ended => Err(Error::Unexpected("the transfer broke off".into())),
+                    false if ended => Err(Error::Unexpected("the transfer was interrupted".into())),
                     reached => Ok(reached),
                 }
             },
@@ -203,7 +203,7 @@ fn home(seed: u64, found: &[u8], total: u64) -> String {
         .for_each(|chunk| random.fill(chunk));
     match stream.windows(sample.len()).position(|part| part == sample) {
         Some(place) => format!("here is what belongs at {place}"),
-        None => format!("nothing of the stream is {sample:02x?}"),
+        None => format!("no part of the stream is {sample:02x?}"),
     }
 }
 

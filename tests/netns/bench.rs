@@ -232,7 +232,7 @@ fn series_and_a_page_are_written() {
         let reason = left_out.iter().find(|one| one["name"] == wires);
         let reason = reason.and_then(|one| one["reason"].as_str());
         assert!(
-            measured != reason.is_some_and(|reason| reason.contains("cannot be made here")),
+            measured != reason.is_some_and(|reason| reason.contains("cannot build it")),
             "{wires}: {reason:?}; left out: {left_out:#?}"
         );
     }
@@ -275,11 +275,11 @@ fn what_makes_no_sense_or_cannot_be_is_told() {
         (&["bench", "radio", "--seconds", "0"], "3600"),
         (
             &["bench", "compare", "/nowhere", "/nowhere"],
-            "/nowhere cannot be read",
+            "cannot read /nowhere",
         ),
         (
             &["bench", "compare", "/etc/hostname", "/etc/hostname"],
-            "is no report",
+            "is not a report",
         ),
     ] {
         let ran = weir(arguments);
@@ -298,7 +298,7 @@ fn what_makes_no_sense_or_cannot_be_is_told() {
         let ran = ran.expect("setpriv runs");
         let text = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert!(
-            ran.status.code() == Some(1) && text.contains("takes root"),
+            ran.status.code() == Some(1) && text.contains("requires root"),
             "{what}: {text}"
         );
     }

@@ -321,9 +321,9 @@ fn either_end_or_the_link_may_go_in_the_middle() {
     std::thread::sleep(Duration::from_secs(1));
     receiver.process.stop();
     let text = refusal(&child.wait_with_output().expect("it ends"));
-    assert!(text.contains("went away"), "{text}");
+    assert!(text.contains("closed the connection"), "{text}");
     let text = refusal(&send(&lab, &host, &["--code-file", &code]));
-    assert!(text.contains("nobody listens"), "{text}");
+    assert!(text.contains("no receiver listens"), "{text}");
 }
 
 #[test]
@@ -363,9 +363,9 @@ fn what_cannot_be_measured_is_told() {
     for (host, more, words) in [
         ("127.0.0.1", &[][..], "this machine itself"),
         ("192.168.1.2", &[], "this machine itself"),
-        ("host.invalid", &[], "host.invalid is not found"),
+        ("host.invalid", &[], "cannot find the host host.invalid"),
         (&host, &["--device", "nosuch0"], "no device nosuch0"),
-        (&format!("{SERVER}:9"), &[], "nobody listens"),
+        (&format!("{SERVER}:9"), &[], "no receiver listens"),
         (&format!("[{SERVER6}]"), &["--length", "60"], "--length 80"),
     ] {
         let text = refusal(&send(&lab, host, &[&quick[..], more].concat()));
@@ -387,7 +387,7 @@ fn what_cannot_be_measured_is_told() {
         &SERVER.to_string(),
         &["--code-file", &wrong.display().to_string()],
     ));
-    assert!(text.contains("that is no code"), "{text}");
+    assert!(text.contains("invalid code"), "{text}");
     let text = refusal(&send(&lab, &SERVER.to_string(), &[]));
     assert!(text.contains("--code-file"), "{text}");
     // The receiver still waits for the next sender.
@@ -410,7 +410,7 @@ fn what_cannot_be_measured_is_told() {
     });
     let at = format!("{SERVER}:9468");
     let text = refusal(&send(&lab, &at, &quick));
-    assert!(text.contains("is no `weir bench receive`"), "{text}");
+    assert!(text.contains("is not `weir bench receive`"), "{text}");
     let text = refusal(&send(&lab, &at, &quick));
     assert!(
         text.contains("weir-bench-wires/9") && text.contains("same version"),
@@ -427,7 +427,7 @@ fn what_cannot_be_measured_is_told() {
     // UDP does not get through.
     drop_udp(&lab, "drop");
     let text = refusal(&send(&lab, &host, &quick));
-    assert!(text.contains("no packet arrives"), "{text}");
+    assert!(text.contains("no UDP packet arrives"), "{text}");
 }
 
 /// The sender's link is slower than the sender: its own queue drops packets, which are not the
@@ -496,7 +496,7 @@ fn strangers_and_a_second_sender_count_for_nothing() {
     receiver.wait_for("measures");
     let second = ["--rate", "500", "--code-file", &code];
     let text = refusal(&send(&lab, &SERVER.to_string(), &second));
-    assert!(text.contains("measures with another sender"), "{text}");
+    assert!(text.contains("is measuring with another sender"), "{text}");
     client
         .enter(|| {
             let udp = UdpSocket::bind("0.0.0.0:0").expect("a port");
@@ -534,7 +534,7 @@ fn strangers_and_a_second_sender_count_for_nothing() {
         (of(trial, "sent"), 0.0),
         "{told:#}"
     );
-    receiver.wait_for("is no sender");
+    receiver.wait_for("not a sender");
     // The port is closed while no measurement runs.
     let server = lab.node("server").expect("there");
     let open = server.run("ss -Hlun").expect("told");

@@ -231,7 +231,7 @@ fn firewall(lab: &Lab, weir: &Daemon, binary: &Path, transfer: &Transfer) -> Res
         sleep(Duration::from_micros(200));
     }
     let after = last.saturating_sub(done).as_secs_f64() * 1e3;
-    println!("  nothing arrives from {after:.1} ms after nft had finished.");
+    println!("  no data arrives from {after:.1} ms after nft had finished.");
     router.nft("delete table inet demo")?;
     transfer.advance(4 << 20, Duration::from_secs(30))?;
     println!(
@@ -289,7 +289,9 @@ fn balance(weir: &Daemon, before: &[Book]) -> Result<(), Error> {
         println!("No packet is missing.");
         return Ok(());
     }
-    Err(Error::Wrong("the monitor and the devices differ".into()))
+    Err(Error::Wrong(
+        "the counts of monitor and devices differ".into(),
+    ))
 }
 
 /// Prints the answer of a `weir` command.

@@ -135,7 +135,7 @@ impl Scene {
         }
         if octets == 0 {
             let path = self.path.name();
-            return Err(Error::Wrong(format!("{path}: nothing arrives by TCP")));
+            return Err(Error::Wrong(format!("{path}: no TCP data arrives")));
         }
         self.rates.push(octets as f64 * 8.0 / took);
         if let Some(((weir, all), (weir_now, all_now))) = before.zip(after) {

@@ -81,15 +81,13 @@ pub fn draw(profile: &Profile, number: usize) -> String {
     let title = format!("Where the time goes: {}", escape_xml(&profile.text));
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-            aria-labelledby=\"flame-{number}\" \
-         font-family=\"system-ui, 'DejaVu Sans', sans-serif\" \
-         font-size=\"13\">\n<style>{STYLE}{FLAMES}</style>\n\
-         <title id=\"flame-{number}\">{title}: each function as wide as its share</title>\n\
-         <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
-         <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" \
-         font-size=\"16\">{title}</text>\n\
-         <text class=\"grey\" x=\"20\" y=\"50\" font-size=\"12\">{} samples; a function stands \
-         below what called it</text>\n",
+            aria-labelledby=\"flame-{number}\" font-family=\"system-ui, 'DejaVu Sans', \
+            sans-serif\" font-size=\"13\">\n<style>{STYLE}{FLAMES}</style>\n<title \
+            id=\"flame-{number}\">{title}: each function as wide as its share</title>\n<rect \
+            class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n<text \
+            class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" \
+            font-size=\"16\">{title}</text>\n<text class=\"grey\" x=\"20\" y=\"50\" \
+            font-size=\"12\">{} samples; each function is below its caller</text>\n",
         WIDTH - 2.0,
         height - 2.0,
         profile.samples,

@@ -61,16 +61,14 @@ fn about(path: Path) -> &'static str {
         Path::Conntrack6 => "The kernel with conntrack, IPv6.",
         Path::WeirXdp6 => "Weir in the driver, IPv6.",
         Path::Masquerade6 => {
-            "The kernel with conntrack and address translation, IPv6: where a provider gives one \
-                address only."
+            "The kernel with conntrack and address translation, IPv6: if a provider gives only \
+                one address."
         }
         Path::Drop => {
             "A blocked flood, dropped by a rule where most firewalls have theirs: after conntrack \
                 and routing."
         }
-        Path::DropEarly => {
-            "The same, by a set of addresses before all else: the earliest that nftables can."
-        }
+        Path::DropEarly => "The same, by a set of addresses at prerouting, before conntrack.",
         Path::WeirDrop => {
             "By the same set, and weir drops in the driver; one packet in 256 goes to the kernel \
                 as a sample."
@@ -189,10 +187,10 @@ pub fn page(report: &Report) -> String {
     let nat = report.find(Path::Masquerade);
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-            content=\"width=device-width\">\n\
-         <title>What this machine can forward</title>\n<style>{STYLE}</style>\n<main>\n<h1>What \
-         this machine can forward</h1>\n\
-         <p class=\"about\">{}. {}; one processor, {} rounds of {} s; weir {}.</p>\n",
+            content=\"width=device-width\">\n<title>Forwarding speed of this \
+            machine</title>\n<style>{STYLE}</style>\n<main>\n<h1>Forwarding speed of this \
+            machine</h1>\n<p class=\"about\">{}. {}; one processor, {} rounds of {} s; weir \
+            {}.</p>\n",
         escape_xml(&report.machine.to_string()),
         report.load,
         report.rounds,

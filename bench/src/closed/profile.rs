@@ -117,7 +117,7 @@ fn one(path: Path, settings: &Settings) -> Result<Result<Profile, String>, Error
     });
     let mut both = match started {
         Ok(both) => both,
-        Err(error) => return Ok(Err(format!("perf cannot be started: {error}"))),
+        Err(error) => return Ok(Err(format!("cannot start perf: {error}"))),
     };
     datapath::bench::pin(settings.cpu)?;
     let fed = feed(&mut circuit, &mut both);
@@ -212,7 +212,7 @@ fn ended(child: Child) -> Result<Output, Error> {
 fn said(program: &str, output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let words: Vec<_> = text.split_whitespace().collect();
-    format!("{program} says: {}", words.join(" "))
+    format!("{program} reports: {}", words.join(" "))
 }
 
 /// Parses `perf stat -x ,`: a line for each event, its count first, `<not supported>` without a

@@ -54,7 +54,7 @@ pub(super) fn lacks(load: &Load) -> Option<String> {
             let words: Vec<_> = error.split_whitespace().collect();
             let error = words.join(" ");
             format!(
-                "it cannot be made here (it takes {}): {error}",
+                "this machine cannot build it (it needs {}): {error}",
                 wires.takes()
             )
         }),
@@ -67,7 +67,7 @@ fn too_many(flows: u32, most: Option<u64>) -> Option<String> {
     const OTHERS: u64 = 1024;
     let most = most.filter(|most| u64::from(flows) + OTHERS > *most)?;
     Some(format!(
-        "this kernel follows at most {most} connections, too few for {flows} flows: raise \
+        "this kernel tracks at most {most} connections, too few for {flows} flows: raise \
             net.netfilter.nf_conntrack_max"
     ))
 }

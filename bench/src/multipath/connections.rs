@@ -98,8 +98,8 @@ pub fn all(
     let room = room(idle)?;
     if room < idle {
         progress(&format!(
-            "{room} idle connections instead of {idle}: a process may have no more descriptors \
-                here, see ulimit -Hn"
+            "{room} idle connections instead of {idle}: no more descriptors per process, see \
+                ulimit -Hn"
         ));
     }
     let idle = room;

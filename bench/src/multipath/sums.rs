@@ -247,7 +247,7 @@ fn measure(
     match sum > 0.0 {
         true => Ok(sum),
         false => Err(Error::Wrong(format!(
-            "{}: nothing arrived",
+            "{}: no data arrived",
             text(load, down)
         ))),
     }

@@ -228,7 +228,7 @@ impl Circuit {
             .try_for_each(|one| one.stop().map(drop))?;
         if moved == 0 {
             let (way, case) = (self.way.name(), case.text());
-            return Err(Error::Wrong(format!("{way}, {case}: nothing arrived")));
+            return Err(Error::Wrong(format!("{way}, {case}: no data arrived")));
         }
         let each = |side: usize| Some((after?[side] - spent?[side]) / (moved as f64 / 1e9));
         let rate = moved as f64 * 8e-6 / took.as_secs_f64();

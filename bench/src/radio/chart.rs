@@ -63,7 +63,7 @@ fn short(value: f64) -> String {
 pub fn draw(report: &Report) -> String {
     let rows: usize = report.scenarios.iter().map(|one| one.runs.len()).sum();
     let height = TOP + rows as f64 * STEP + report.scenarios.len() as f64 * GAP + 16.0;
-    let title = "Transmit power: who sends with what, and what arrives";
+    let title = "Transmit power: power of each sender, and data that arrives";
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
          aria-labelledby=\"chart-title chart-about\" \

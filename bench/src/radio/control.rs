@@ -48,7 +48,7 @@ impl Control {
             return Ok(Steps::new());
         };
         let ended = thread.join();
-        ended.map_err(|_| Error::Wrong("who decides on power panicked".into()))??
+        ended.map_err(|_| Error::Wrong("the thread that sets the power panicked".into()))??
     }
 }
 
@@ -117,7 +117,7 @@ fn decide(driver: Driver, ends: &AtomicBool) -> Result<Steps, Error> {
     let devices = told.devices().map_err(wrong)?;
     let mut all = devices.iter();
     let device = all.find(|device| device.kind == WirelessKind::AccessPoint);
-    let device = device.ok_or_else(|| Error::Wrong("there is no access point".into()))?;
+    let device = device.ok_or_else(|| Error::Wrong("no access point found".into()))?;
     let mut search = Search::of(driver)?;
     let begun = Instant::now();
     let mut steps = vec![(begun, MOST, None)];

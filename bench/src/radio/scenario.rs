@@ -47,11 +47,11 @@ impl Scenario {
         match self {
             Self::Near => "a station 5 m away",
             Self::Far => "a station 35 m away",
-            Self::Walls => "a station 12 m away, from half of the time on behind 15 dB of wall",
+            Self::Walls => "a station 12 m away, behind a wall of 15 dB in the second half",
             Self::Interferer => {
                 "a station 12 m away, another sender on the air a fifth of the time"
             }
-            Self::Moving => "a station that goes from 5 to 40 m, and back",
+            Self::Moving => "a station that moves from 5 to 40 m, and back",
             Self::Two => "two access points 60 m apart, each with a station 5 m away",
         }
     }

@@ -36,7 +36,7 @@ pub enum Side {
 
 /// Error: the system returned no random bytes.
 #[derive(Debug, thiserror::Error)]
-#[error("the system gives no random numbers")]
+#[error("cannot get random numbers")]
 pub struct NoRandom;
 
 /// Returns `N` random bytes.

@@ -15,13 +15,13 @@ const WRITE: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
     /// The other end closed the connection, or is gone.
-    #[error("the other end is gone")]
+    #[error("the other end closed the connection")]
     Closed,
     /// Nothing arrived in time.
-    #[error("the other end says nothing")]
+    #[error("the other end does not respond")]
     Silent,
     /// The local `stop` asked to end.
-    #[error("it was ended")]
+    #[error("interrupted")]
     Ended,
     /// The other end sent a malformed line.
     #[error(transparent)]

@@ -26,7 +26,7 @@ impl Device {
             Ok(_) => Ok(Self { name: name.into() }),
             Err(_) => Err(Trouble::new(
                 format!("there is no device {name}"),
-                "`ip link` lists them",
+                "`ip link` lists all devices",
             )),
         }
     }
@@ -38,8 +38,8 @@ impl Device {
     pub fn towards(address: IpAddr) -> Result<Option<Self>, Trouble> {
         let failed = |error: &dyn std::fmt::Display| {
             Trouble::new(
-                format!("the kernel does not tell the way to {address}: {error}"),
-                "name the device: --device",
+                format!("cannot get the route to {address}: {error}"),
+                "name the device with --device",
             )
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -133,11 +133,10 @@ pub fn spare_ssh(device: &Device, connection: Option<OsString>) -> Result<(), Tr
     match Device::towards(client) {
         Ok(Some(own)) if own == *device && !own.is_loopback() => Err(Trouble::new(
             format!(
-                "{} carries your own SSH session from {client}, which would not get through while \
-                    it is flooded",
+                "{} carries your own SSH session from {client}, which the measurement would block",
                 device.name
             ),
-            "measure by another device, or --force",
+            "use another device, or --force",
         )),
         _ => Ok(()),
     }

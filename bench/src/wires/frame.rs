@@ -15,7 +15,7 @@ const AROUND: f64 = 24.0;
 /// Error: the frame is too short for the headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a frame of {asked} bytes has no room for what has to be in it: {} need at least {least}", family(*.ipv6)
+    "a frame of {asked} bytes is too short: {} need at least {least}", family(*.ipv6)
 )]
 pub struct TooShort {
     /// Requested length.

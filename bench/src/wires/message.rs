@@ -129,10 +129,10 @@ pub struct Counted {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadLine {
     /// Longer than [`LONGEST`].
-    #[error("a line is too long")]
+    #[error("line too long")]
     TooLong,
     /// Not a valid message.
-    #[error("a line is not of weir's bench")]
+    #[error("not a line of weir's bench")]
     Unknown,
 }
 

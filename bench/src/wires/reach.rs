@@ -64,14 +64,14 @@ pub struct Reached {
 pub fn target(text: &str) -> Result<(String, u16), String> {
     let port = |text: &str| match text.parse() {
         Ok(port) if port > 0 => Ok(port),
-        _ => Err(format!("{text:?} is no port: 1 to 65535")),
+        _ => Err(format!("{text:?} is not a port: 1 to 65535")),
     };
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         match rest.split_once(']') {
             Some((host, "")) => (host, PORT),
             Some((host, rest)) => match rest.strip_prefix(':') {
                 Some(number) => (host, port(number)?),
-                None => return Err("after the bracket comes a colon and a port".into()),
+                None => return Err("the bracket must be followed by a colon and a port".into()),
             },
             None => return Err("the bracket is not closed".into()),
         }
@@ -96,9 +96,9 @@ pub fn target(text: &str) -> Result<(String, u16), String> {
 pub fn reach(settings: &Settings) -> Result<Reached, Trouble> {
     let host = &settings.host;
     let found = (host.as_str(), settings.port).to_socket_addrs();
-    let hint = "see whether the name is right; an address does as well";
+    let hint = "check the name, or use an address";
     let addresses: Vec<_> = found
-        .map_err(|_| Trouble::new(format!("the host {host} is not found"), hint))?
+        .map_err(|_| Trouble::new(format!("cannot find the host {host}"), hint))?
         .map(sockets::canonical)
         .collect();
     let mut failed = Trouble::new(format!("the host {host} has no address"), hint);
@@ -131,17 +131,14 @@ fn look(settings: &Settings, address: SocketAddr) -> Result<Reached, Trouble> {
             .map_or_else(|| Device::towards(ip), |device| Ok(Some(device)))?
             .ok_or_else(|| {
                 Trouble::new(
-                    format!("there is no way to {ip}"),
-                    "see `ip route`, or name the device: --device",
+                    format!("there is no route to {ip}"),
+                    "see `ip route`, or name the device with --device",
                 )
             })?,
     };
     if ip.is_loopback() || Device::towards(ip)?.is_some_and(|device| device.is_loopback()) {
         return Err(Trouble::new(
-            format!(
-                "{ip} is this machine itself: no packet would leave it, and nothing would be \
-                    measured"
-            ),
+            format!("{ip} is this machine itself: no packet would leave the machine"),
             "start `weir bench receive` on the other side of the router",
         ));
     }
@@ -153,7 +150,7 @@ fn look(settings: &Settings, address: SocketAddr) -> Result<Reached, Trouble> {
     frame::payload(length, ipv6).map_err(|error| {
         Trouble::new(
             error.to_string(),
-            format!("--length {} or more", error.least),
+            format!("use --length {} or more", error.least),
         )
     })?;
     if let Some(mtu) = device.mtu()
@@ -164,7 +161,7 @@ fn look(settings: &Settings, address: SocketAddr) -> Result<Reached, Trouble> {
                 "frames of {length} bytes do not fit {}, whose MTU is {mtu}",
                 device.name
             ),
-            format!("--length {} or less", mtu + 14),
+            format!("use --length {} or less", mtu + 14),
         ));
     }
     Ok(Reached {
@@ -188,7 +185,7 @@ pub fn hello(control: &mut Control, reached: &Reached) -> Result<Challenge, Trou
         Ok(Message::Hello { schema, challenge }) if schema == SCHEMA => Ok(challenge),
         Ok(Message::Hello { schema, .. }) => Err(Trouble::new(
             format!(
-                "the receiver at {} speaks {:.40}, and this weir {SCHEMA}",
+                "the receiver at {} uses {:.40}, and this weir uses {SCHEMA}",
                 reached.address, schema
             ),
             "use the same version of weir on both machines",
@@ -210,7 +207,7 @@ pub fn prove(
 ) -> Result<Machine, Trouble> {
     let theirs = hello(control, reached)?;
     let own: Challenge = random()
-        .map_err(|error| Trouble::new(error.to_string(), "wait a moment and begin anew"))?;
+        .map_err(|error| Trouble::new(error.to_string(), "wait a moment and start again"))?;
     let said = [
         Message::Hello {
             schema: SCHEMA.into(),
@@ -230,8 +227,8 @@ pub fn prove(
             match code.proves(Side::Receiver, &own, &theirs, &proof) {
                 true => Ok(machine),
                 false => Err(Trouble::new(
-                    format!("who answers at {} does not know the code", reached.address),
-                    "see whether that is the address of the receiver",
+                    format!("the receiver at {} does not know the code", reached.address),
+                    "check whether that is the address of the receiver",
                 )),
             }
         }
@@ -246,13 +243,13 @@ pub fn gone(reached: &Reached, broken: &Broken) -> Trouble {
     let address = reached.address;
     match broken {
         Broken::Silent => Trouble::new(
-            format!("the receiver at {address} does not answer any more"),
-            "see whether the way to it is there, and whether it still runs",
+            format!("the receiver at {address} no longer answers"),
+            "check the route to the receiver, and whether the receiver still runs",
         ),
-        Broken::Ended => Trouble::new("it was ended", "nothing was measured"),
+        Broken::Ended => Trouble::new("interrupted", "nothing was measured"),
         Broken::Bad(_) => reached.stranger(),
         Broken::Closed => Trouble::new(
-            format!("the receiver at {address} went away"),
+            format!("the receiver at {address} closed the connection"),
             "start `weir bench receive` there again",
         ),
     }
@@ -269,17 +266,17 @@ impl Reached {
             .and_then(Control::new)
             .map_err(|error| match error.kind() {
                 ErrorKind::ConnectionRefused => Trouble::new(
-                    format!("nobody listens at {address}"),
-                    "start `weir bench receive` there first; see whether the port is the same",
+                    format!("no receiver listens at {address}"),
+                    "start `weir bench receive` there first, with the same port",
                 ),
                 ErrorKind::TimedOut | ErrorKind::WouldBlock => Trouble::new(
-                    format!("nothing answers at {address}"),
-                    "see whether the machine is on, and whether a firewall lets TCP and UDP \
-                        through to this port",
+                    format!("no answer from {address}"),
+                    "check whether the machine is on, and whether a firewall allows TCP and UDP \
+                        to this port",
                 ),
                 _ => Trouble::system(
-                    format!("{address} cannot be reached"),
-                    "see `ip route get`, and whether the router is on",
+                    format!("cannot reach {address}"),
+                    "check `ip route get`, and whether the router is on",
                 )(error),
             })
     }
@@ -288,10 +285,10 @@ impl Reached {
     pub fn stranger(&self) -> Trouble {
         Trouble::new(
             format!(
-                "what answers at {} is no `weir bench receive`",
+                "the program at {} is not `weir bench receive`",
                 self.address
             ),
-            "see whether address and port are right",
+            "check address and port",
         )
     }
 
@@ -301,18 +298,18 @@ impl Reached {
         match reason {
             Refusal::WrongCode => Trouble::new(
                 format!("the receiver at {address} shows another code"),
-                "type the one that it shows now: each start has its own",
+                "type the code that the receiver shows now: each start has a new code",
             ),
             Refusal::Busy => Trouble::new(
-                format!("the receiver at {address} measures with another sender"),
-                "wait until that one is done",
+                format!("the receiver at {address} is measuring with another sender"),
+                "wait until the other measurement ends",
             ),
             Refusal::NoSocket => Trouble::new(
                 format!("the receiver cannot open its UDP sockets at {address}"),
-                "let it listen at another port: weir bench receive --listen",
+                "use another port: weir bench receive --listen",
             ),
             Refusal::Nonsense => Trouble::new(
-                format!("the receiver at {address} does not make such a trial"),
+                format!("the receiver at {address} does not support such a trial"),
                 "use the same version of weir on both machines",
             ),
         }

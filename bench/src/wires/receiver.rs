@@ -44,11 +44,11 @@ impl Receiver {
     /// The address is not of this machine, or the port is taken.
     pub fn listen(address: SocketAddr) -> Result<Self, Trouble> {
         let hint = match address.port() {
-            0..1024 => "take an address of this machine, and a port above 1023: --listen",
-            _ => "take an address of this machine, or another port: --listen",
+            0..1024 => "use an address of this machine, and a port above 1023: --listen",
+            _ => "use an address of this machine, or another port: --listen",
         };
         let code = Code::new()
-            .map_err(|error| Trouble::new(error.to_string(), "wait a moment and begin anew"))?;
+            .map_err(|error| Trouble::new(error.to_string(), "wait a moment and start again"))?;
         let open = || {
             let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
             if address.is_ipv6() {
@@ -60,10 +60,8 @@ impl Receiver {
             socket.set_nonblocking(true)?;
             Ok(TcpListener::from(socket))
         };
-        let listener = open().map_err(Trouble::system(
-            format!("it cannot listen at {address}"),
-            hint,
-        ))?;
+        let listener =
+            open().map_err(Trouble::system(format!("cannot listen at {address}"), hint))?;
         Ok(Self { listener, code })
     }
 
@@ -102,8 +100,8 @@ impl Receiver {
                     }
                     Err(error) => {
                         over.store(true, Ordering::Relaxed);
-                        let hint = "see the limits of this process: `ulimit -n`";
-                        return Err(Trouble::system("no connection can be taken", hint)(error));
+                        let hint = "check the limits of this process: `ulimit -n`";
+                        return Err(Trouble::system("cannot accept a connection", hint)(error));
                     }
                 };
                 if open.load(Ordering::Relaxed) >= MOST {

@@ -108,7 +108,7 @@ impl Report {
         let mut says = Vec::new();
         match (self.end, self.pps) {
             (Some(End::Found), Some(pps)) => says.push(format!(
-                "{}, the way between forwards {}.",
+                "{}, the network in between forwards {}.",
                 match self.loss == 0.0 {
                     true => "Without loss".into(),
                     false => format!("With no more than {} % of loss", self.loss * 100.0),
@@ -184,7 +184,7 @@ impl Report {
 fn of_one(trial: &Trial) -> String {
     let sent = thousands(trial.sent_pps);
     match trial.judgement {
-        Judgement::Passed if trial.lost == 0 => format!("Nothing was lost at {sent} packets/s."),
+        Judgement::Passed if trial.lost == 0 => format!("No packet was lost at {sent} packets/s."),
         Judgement::Passed => format!(
             "{} packets were lost at {sent} packets/s: within the allowed loss.",
             trial.lost

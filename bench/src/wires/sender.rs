@@ -70,7 +70,7 @@ pub fn run(
     let mut control = reached.connect(settings)?;
     let receiver = prove(&mut control, reached, code, stop)?;
     let payload = frame::payload(reached.length, reached.address.is_ipv6())
-        .map_err(|error| Trouble::new(error.to_string(), "a larger --length"))?;
+        .map_err(|error| Trouble::new(error.to_string(), "use a larger --length"))?;
     let flows = Flows::open(
         reached.address,
         settings.flows,
@@ -188,7 +188,7 @@ impl Sender<'_> {
         });
         let run =
             u32::from_be_bytes(code::random().map_err(|error| {
-                Trouble::new(error.to_string(), "wait a moment and begin anew")
+                Trouble::new(error.to_string(), "wait a moment and start again")
             })?);
         let warm = (seconds / 2.0).min(WARM);
         self.say(&Message::Trial(message::Trial {
@@ -253,10 +253,10 @@ impl Sender<'_> {
         if answered == 0 && counted.packets == 0 {
             return Err(Trouble::new(
                 format!(
-                    "no packet arrives at {}, UDP, though the receiver is there",
+                    "no UDP packet arrives at {}, although the receiver answers",
                     self.reached.address
                 ),
-                "let UDP through to that port, at the router and at the receiver",
+                "allow UDP to that port, at the router and at the receiver",
             )
             .into());
         }

@@ -79,14 +79,11 @@ pub fn sending(
         .map_err(|error| {
             let hint = match error.raw_os_error() {
                 Some(nix::libc::EMFILE | nix::libc::ENFILE) => {
-                    "fewer --flows, or raise `ulimit -n`"
+                    "use fewer --flows, or raise `ulimit -n`"
                 }
-                _ => "see whether the way to it is there: `ip route get`",
+                _ => "check the route: `ip route get`",
             };
-            Trouble::system(
-                format!("{flows} sockets to {target} cannot be opened"),
-                hint,
-            )(error)
+            Trouble::system(format!("cannot open {flows} sockets to {target}"), hint)(error)
         })
 }
 

@@ -121,7 +121,7 @@ impl Flows {
     /// The kernel has no more room.
     pub fn hearing<T>(&self, run: u32, work: impl FnOnce(&Heard) -> T) -> Result<T, Trouble> {
         let failed = |error: Errno| {
-            Trouble::system("answers cannot be waited for", "fewer --flows")(error.into())
+            Trouble::system("cannot wait for answers", "fewer --flows")(error.into())
         };
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
         for (index, socket) in self.sockets.iter().enumerate() {

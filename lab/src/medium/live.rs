@@ -142,7 +142,7 @@ impl Medium {
             .orders
             .as_ref()
             .is_some_and(|orders| orders.send(order).is_ok());
-        let ended = || Error::Unexpected("the medium has ended".into());
+        let ended = || Error::Unexpected("the medium ended".into());
         match sent {
             true => answered.recv().map_err(|_| ended()),
             false => Err(ended()),

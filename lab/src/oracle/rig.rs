@@ -226,7 +226,7 @@ impl Rig {
         let outlet = self.outlet(end);
         if !outlet.may_leave(&arrival) {
             return Err(Error::Unexpected(format!(
-                "at {} came out, in an envelope that is none of {:x?}:\n{}",
+                "a packet left at {} in an unexpected envelope, not one of {:x?}:\n{}",
                 outlet.name(),
                 outlet.leaving,
                 crate::view::hex(frame)
@@ -289,7 +289,7 @@ impl Rig {
         };
         if !self.outlet(home).may_leave(&found) {
             return Err(Error::Unexpected(format!(
-                "barrier {number} came out in {:x?}",
+                "barrier {number} left in {:x?}",
                 found.envelope
             )));
         }

@@ -30,16 +30,16 @@ pub struct CompareArgs {
 fn read(file: &File) -> Result<Report, Error> {
     let name = file.display();
     let text = std::fs::read(file)
-        .map_err(|error| Error::because(format!("{name} cannot be read"), &error, ""))?;
+        .map_err(|error| Error::because(format!("cannot read {name}"), &error, ""))?;
     let report: Report = serde_json::from_slice(&text).map_err(|error| {
-        let hint = "it has to be what `weir bench lab --json` wrote";
-        Error::because(format!("{name} is no report"), &error, hint)
+        let hint = "name a report of `weir bench lab --json`";
+        Error::because(format!("{name} is not a report"), &error, hint)
     })?;
     match report.schema == closed::SCHEMA {
         true => Ok(report),
         false => Err(Error::new(
             format!(
-                "{name} is of the kind {}, and this weir reads {}",
+                "{name} has format {}, and this weir reads format {}",
                 report.schema,
                 closed::SCHEMA
             ),

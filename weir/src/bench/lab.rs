@@ -119,7 +119,7 @@ fn series(name: &str) -> Result<By, String> {
 pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::new(
-            "`weir bench lab` makes network namespaces, which takes root",
+            "`weir bench lab` makes network namespaces, which requires root",
             "sudo weir bench lab",
         ));
     }
@@ -132,9 +132,9 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
     }
     let own = std::env::current_exe().map_err(|error| {
         Error::because(
-            "weir does not find its own binary",
+            "cannot find weir's own binary",
             &error,
-            "start it by its path",
+            "start weir by its path",
         )
     })?;
     let plan = match args.quick {

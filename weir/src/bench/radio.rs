@@ -77,7 +77,7 @@ fn or_all<T: Copy>(some: &[T], all: &[T]) -> Vec<T> {
 pub(super) fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Error::new(
-            "`weir bench radio` makes radios and network namespaces, which takes root",
+            "`weir bench radio` makes radios and network namespaces, which requires root",
             "sudo weir bench radio",
         ));
     }

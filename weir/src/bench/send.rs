@@ -105,9 +105,9 @@ fn link(text: &str) -> Result<f64, String> {
 fn code(file: Option<&File>) -> Result<Code, Error> {
     let failed = |name: &str, error: &io::Error| {
         Error::because(
-            format!("the code cannot be read from {name}"),
+            format!("cannot read the code from {name}"),
             error,
-            "write it to a file, in one line",
+            "write the code to a file, in one line",
         )
     };
     let first = |input: &mut dyn Read, name: &str| {
@@ -125,27 +125,30 @@ fn code(file: Option<&File>) -> Result<Code, Error> {
         }
         None if io::stdin().is_terminal() => {
             // The command reads the code even if the prompt cannot be shown.
-            let _ = write!(io::stderr(), "Code that the receiver shows: ");
+            let _ = write!(io::stderr(), "Code shown by the receiver: ");
             let _ = io::stderr().flush();
             first(&mut io::stdin().lock(), "the terminal")?
         }
         None => {
             return Err(Error::new(
-                "the receiver's code is asked for on a terminal, and there is none",
-                "--code-file FILE, or --code-file - for standard input",
+                "cannot ask for the receiver's code: no terminal",
+                "use --code-file FILE, or --code-file - for standard input",
             ));
         }
     };
     line.parse()
-        .map_err(|error| Error::because("that is no code", &error, "`weir bench receive` shows it"))
+        .map_err(|error| Error::because("invalid code", &error, "`weir bench receive` shows it"))
 }
 
 pub(super) fn run(args: &SendArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let threads = usize::from(args.threads);
     if threads > processors() {
         return Err(Error::usage(
-            format!("{threads} threads would share {} processors", processors()),
-            format!("--threads 1 to {}", processors()),
+            format!(
+                "{threads} threads are more than {} processors",
+                processors()
+            ),
+            format!("use --threads 1 to {}", processors()),
         ));
     }
     let settings = Settings {

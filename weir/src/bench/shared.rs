@@ -8,7 +8,7 @@ use runtime::Error;
 pub fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Error> {
     let Some(file) = file else { return Ok(()) };
     std::fs::write(file, text()).map_err(|error| {
-        let what = format!("{} cannot be written", file.display());
+        let what = format!("cannot write {}", file.display());
         Error::because(what, &error, "")
     })
 }
@@ -17,14 +17,14 @@ pub fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Er
 pub fn failed(error: bench::Error) -> Error {
     let hint = match &error {
         bench::Error::Lab(_) | bench::Error::Datapath(_) => {
-            "`weir check` says what the kernel lacks"
+            "`weir check` shows what the kernel lacks"
         }
-        bench::Error::System { .. } => "start it as root, with room for files in /run and /tmp",
+        bench::Error::System { .. } => "run as root, with room for files in /run and /tmp",
         bench::Error::Client(_) | bench::Error::Wrong(_) => {
-            "try again with less else running; report it if it stays"
+            "try again with less load on the machine; report the error if it persists"
         }
     };
-    Error::because("it cannot be measured", &error, hint)
+    Error::because("the measurement failed", &error, hint)
 }
 
 /// Converts a failed measurement over real wires to an error with its hint.

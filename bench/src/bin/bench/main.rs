@@ -218,7 +218,7 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             match compared.iter().all(day::Compared::same) {
                 true => Ok(()),
                 false => Err(Error::Wrong(format!(
-                    "not as by the kernel alone: {compared:#?}"
+                    "different from the kernel alone: {compared:#?}"
                 ))),
             }
         }
@@ -363,7 +363,7 @@ fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
         if failed.is_empty() {
             break;
         }
-        println!("dearer, so loaded anew: {}", failed.join("; "));
+        println!("dearer, so loaded again: {}", failed.join("; "));
         now.lower(&counted()?);
         (table, failed) = gate::compare(&recorded, &now);
     }
@@ -393,11 +393,11 @@ fn verifier(file: &std::path::Path, to: Option<&std::path::Path>) -> Result<(), 
         return write(to, &all);
     }
     match recorded {
-        None => println!("NOT COMPARED: nothing is recorded of Linux {kernel} and {compiler}"),
+        None => println!("NOT COMPARED: no record for Linux {kernel} and {compiler}"),
         Some(_) if failed.is_empty() => {}
         Some(_) => {
             return Err(Error::Wrong(format!(
-                "the verifier has more to do, or too much: {}",
+                "the verifier's work grew, or exceeds its limit: {}",
                 failed.join("; ")
             )));
         }
