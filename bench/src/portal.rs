@@ -366,7 +366,7 @@ pub fn report(found: &Found, kept: &Kept) -> Table {
                 spread(&found.changes),
             ),
             line(
-                "the same, with all guests put in anew",
+                "the same, with all guests added again",
                 spread(&found.refreshes),
             ),
             line(

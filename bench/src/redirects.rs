@@ -179,7 +179,7 @@ pub fn report(found: &Redirects) -> Table {
                 format!("{opennds} kB"),
             ),
             line(
-                "of that what serves the page",
+                "of it the page's process",
                 format!("{page} kB"),
                 format!("{opennds} kB"),
             ),

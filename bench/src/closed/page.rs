@@ -124,12 +124,12 @@ fn tcp(html: &mut String, tcp: &Bulk) {
         html,
         "<h2>{} TCP connections</h2>\n<p>Between hosts with stacks of their own, frames as they \
             are on a wire, all processors. The hosts take most of the time, so that the rows are \
-            closer together than above. \
-         What a host of this machine sends is a packet buffer already, which has to be copied for \
-         XDP and not for TC; with a network card it is the other way round.</p>\n\
-         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"TCP, in \
-         numbers\"><table>\n<thead><tr><th class=\"text\">What forwards</th><th>Mbit/s</th><th>of \
-         all rounds</th><th>CPU</th><th>by weir</th></tr></thead>\n<tbody>\n",
+            closer together than above. A host of this machine sends packet buffers, which XDP \
+            has to copy and TC does not; with a network card it is the other way \
+            round.</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"TCP, in \
+            numbers\"><table>\n<thead><tr><th class=\"text\">What \
+            forwards</th><th>Mbit/s</th><th>of all rounds</th><th>CPU</th><th>by \
+            weir</th></tr></thead>\n<tbody>\n",
         tcp.connections
     );
     for one in &tcp.scenarios {

@@ -161,7 +161,7 @@ impl Run<'_> {
                     // The device went down; the link check reports it as a lost link.
                     Err(Errno::ENETDOWN) => sleep(LOOK),
                     Err(Errno::EINTR) => {}
-                    Err(error) => return Err(port.failed("cannot be listened on", error)),
+                    Err(error) => return Err(port.failed("listen on", error)),
                 }
             }
             self.tell();
@@ -184,6 +184,6 @@ impl Run<'_> {
 fn send(socket: &Socket, frame: &[u8], port: &Port) -> Result<(), Error> {
     match socket.send(frame) {
         Ok(()) | Err(Errno::EINTR | Errno::EAGAIN | Errno::ENOBUFS | Errno::ENETDOWN) => Ok(()),
-        Err(error) => Err(port.failed("cannot send", error)),
+        Err(error) => Err(port.failed("send on", error)),
     }
 }

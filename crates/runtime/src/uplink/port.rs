@@ -111,7 +111,11 @@ impl Port {
             Errno::EPERM | Errno::EACCES => "run it as root",
             _ => "check whether the device still exists: ip link",
         };
-        Error::because(format!("{} {what}", harmless(&self.name)), &error, hint)
+        Error::because(
+            format!("cannot {what} {}", harmless(&self.name)),
+            &error,
+            hint,
+        )
     }
 }
 

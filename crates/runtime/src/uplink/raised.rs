@@ -29,16 +29,16 @@ impl Raised {
             .into_iter()
             .collect();
         let former = set.thread_swap_mask(SigmaskHow::SIG_BLOCK);
-        let former = former.map_err(|error| port.failed("cannot be brought up", error))?;
+        let former = former.map_err(|error| port.failed("bring up", error))?;
         let signals = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC);
-        let signals = signals.map_err(|error| port.failed("cannot be brought up", error))?;
+        let signals = signals.map_err(|error| port.failed("bring up", error))?;
         let raised = Self {
             index: port.index,
             signals,
             former,
         };
         change(port.index, true).map_err(|why| {
-            let what = format!("{} is down, and cannot be brought up", harmless(&port.name));
+            let what = format!("cannot bring up {}", harmless(&port.name));
             Error::new(format!("{what}: {why}"), "run it as root")
         })?;
         Ok(raised)

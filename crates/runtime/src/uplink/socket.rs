@@ -80,7 +80,7 @@ impl Socket {
     /// This process lacks the rights, or the port is gone.
     pub fn open(port: &Port) -> Result<Self, Error> {
         let opened = open(port);
-        let socket = opened.map_err(|error| port.failed("cannot be listened on", error))?;
+        let socket = opened.map_err(|error| port.failed("listen on", error))?;
         let mut socket = Self {
             socket,
             // In front of the frame is room for its tag.

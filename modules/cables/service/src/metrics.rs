@@ -5,13 +5,13 @@ use api::metrics::{Text, harmless};
 
 api::metrics! {
     CABLE_LINK "weir_cable_link" Gauge &["device"], "1: the port has a link.";
-    CABLE_ROLE "weir_cable_role" Gauge &["device", "role"], "1: what the port is for, of a port \
-        with a link.";
-    CABLE_CONFIDENCE "weir_cable_confidence" Gauge &["device"], "How sure that is, from 0 to 1.";
+    CABLE_ROLE "weir_cable_role" Gauge &["device", "role"], "1: the role of a port with a link.";
+    CABLE_CONFIDENCE "weir_cable_confidence" Gauge &["device"],
+        "Confidence in the role, from 0 to 1.";
     CABLE_DECIDED "weir_cable_decided_seconds" Gauge &["device"], "Seconds from the link to the \
         decision; absent until the decision.";
-    CABLE_SHUT "weir_cable_shut" Gauge &["device"], "1: nothing passes the port, in or out: it is \
-        not known yet what it is for, or it is a loop.";
+    CABLE_SHUT "weir_cable_shut" Gauge &["device"], "1: no traffic passes the port: its role is \
+        not known yet, or it is a loop.";
     CABLE_NOTICES "weir_cable_notices" Gauge &["device"], "Problems that need attention, such as \
         a second DHCP server.";
 }

@@ -69,7 +69,7 @@ fn print(explanation: &Explanation, output: &mut Output<'_>) -> io::Result<()> {
         ))?;
     }
     if !explanation.change.is_empty() {
-        output.line("\nWhat would change it:")?;
+        output.line("\nTo change this:")?;
     }
     for change in &explanation.change {
         output.line(&format!("  - {}", harmless(change)))?;
