@@ -464,7 +464,7 @@ fn sets_that_cannot_be_lists_say_so() -> Result<(), Error> {
     wait_until("all are looked at", LIMIT, || {
         let sets = fence.drops()?.sets;
         reasons = sets.into_iter().filter_map(|s| s.state.reason).collect();
-        Ok(reasons.len() == 4 && !reasons.iter().any(|r| r.contains("not read")))
+        Ok(reasons.len() == 4 && !reasons.iter().any(|r| r.contains("not been read")))
     })?;
     let parts = [
         "no such set",

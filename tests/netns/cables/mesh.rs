@@ -163,7 +163,7 @@ fn a_secret_that_is_none_is_told_at_the_start() -> Result<(), Error> {
         .map(|error| error.to_string());
     let said = said.unwrap_or_default();
     assert!(
-        said.contains("the mesh's secret in") && said.contains("16 octets"),
+        said.contains("the mesh's secret in") && said.contains("16 bytes"),
         "{said}"
     );
     Ok(())

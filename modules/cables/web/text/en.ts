@@ -125,15 +125,13 @@ export const en = {
   "says.there": "{who} is there",
   "says.asks-routers": "{who} asks for IPv6 routers",
   "says.asks": "{who} asks for an address or a PPPoE session",
-  "says.unclear-silent":
-    "the frames so far do not show the port's role, and no server answered",
+  "says.unclear-silent": "the frames so far do not show the port's role, and no server answered",
   "says.silent-silent": "no device sends anything, and no server answered",
   "says.unclear": "the frames so far do not show the port's role",
   "says.silent": "no device sends anything",
   "says.pppoe-by": "PPPoE is offered by {who}",
   "says.pppoe": "PPPoE was offered",
-  "says.others-only":
-    "{what} of other devices is answered by {who}, but not that of this router",
+  "says.others-only": "{what} of other devices is answered by {who}, but not that of this router",
   "says.dhcp-by": "DHCP answers come from {who}",
   "says.dhcp-was": "DHCP answers came from {who}",
   "says.no-router": "{why}, without a router",

@@ -305,7 +305,7 @@ fn another_server_at_the_lan_is_named() {
     };
     assert_eq!(notice.kind, "dhcp-server");
     assert!(notice.text.contains("02:00:00:00:00:05"), "{}", notice.text);
-    assert!(said.why.contains("pretend"), "{}", said.why);
+    assert!(said.why.contains("forge"), "{}", said.why);
     let said = Scene::new(UP).hear(Sort::DhcpServer, 5).passes(5000).says();
     assert_eq!(said.notices, []);
     let said = Scene::new(LAN).looks(Internet::Dhcp, true).says();

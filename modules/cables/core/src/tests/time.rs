@@ -334,5 +334,5 @@ fn sentences_begin_as_they_should() {
     scene.cable.noted(&scene.noted, scene.now);
     let said = scene.passes(10_000).says();
     assert!(said.why.starts_with("aa:aa:"), "{said:#?}");
-    assert!(said.would_change.starts_with("A server"), "{said:#?}");
+    assert!(said.would_change.starts_with("A DHCP"), "{said:#?}");
 }
