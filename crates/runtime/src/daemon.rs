@@ -95,8 +95,13 @@ struct Daemon {
 impl Daemon {
     fn new(effective: Effective, options: RunOptions) -> Result<Self, Error> {
         let guard = guard::take()
-            .map_err(|e| Error::because(
-                "cannot check whether another weir runs here", &e, "start it as root"))?
+            .map_err(|e| {
+                Error::because(
+                    "cannot check whether another weir runs here",
+                    &e,
+                    "start it as root",
+                )
+            })?
             .ok_or_else(|| {
                 Error::new(
                     "another weir is running in this network namespace",

@@ -197,8 +197,10 @@ async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, pool: &Rc<Poo
                 ended = converse(stream, address, &served) => if let Err(error) = ended {
                     debug!(%address, %error, "a client went away");
                 },
-                () = place.dismissed() => debug!(%address,
-                    "closed a connection to make room for another client"),
+                () = place.dismissed() => debug!(
+                    %address,
+                    "closed a connection to make room for another client"
+                ),
             }
         }));
         // The displaced connection closes its descriptor first.

@@ -176,8 +176,11 @@ impl Files {
                 info!(certificate = %self.certificate.display(), "loaded a new certificate");
             }
             Err(error) => {
-                warn!(%error, hint = error.hint(),
-                    "cannot load the new certificate: the previous one stays in use");
+                warn!(
+                    %error,
+                    hint = error.hint(),
+                    "cannot load the new certificate: the previous one stays in use"
+                );
             }
         }
     }

@@ -194,8 +194,11 @@ impl Module for Monitor {
         if let Some(directory) = directory
             && let Err(error) = std::fs::create_dir_all(directory)
         {
-            warn!(%error, directory = %directory.display(),
-                "cannot create the directory: no history is kept");
+            warn!(
+                %error,
+                directory = %directory.display(),
+                "cannot create the directory: no history is kept"
+            );
         }
         let labels = self
             .keeper()

@@ -91,8 +91,12 @@ impl Naming {
             let all = self.leases.iter().flat_map(|path| {
                 let file = leases::any(&content(path));
                 if file.bad > 0 || file.more {
-                    debug!(path = %path.display(), bad = file.bad, more = file.more,
-                        "cannot parse all leases");
+                    debug!(
+                        path = %path.display(),
+                        bad = file.bad,
+                        more = file.more,
+                        "cannot parse all leases"
+                    );
                 }
                 file.known
             });

@@ -70,8 +70,12 @@ impl Ports {
             Ok(()) => {
                 match plan.forwards() {
                     true => {
-                        info!(device = plan.name, hook = ?plan.hook, reason = plan.reason.explain(),
-                            "device is a port")
+                        info!(
+                            device = plan.name,
+                            hook = ?plan.hook,
+                            reason = plan.reason.explain(),
+                            "device is a port"
+                        )
                     }
                     false => info!(
                         device = plan.name,

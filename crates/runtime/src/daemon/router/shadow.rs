@@ -27,8 +27,13 @@ impl Shadow {
                 } else {
                     flow.reply
                 };
-                warn!(%tuple, times = d.times, weir = hex::text(&d.expected), kernel = hex::text(&d.sent),
-                    "the kernel sent it differently");
+                warn!(
+                    %tuple,
+                    times = d.times,
+                    weir = hex::text(&d.expected),
+                    kernel = hex::text(&d.sent),
+                    "the kernel sent it differently"
+                );
             }
         }
     }
