@@ -77,7 +77,7 @@ fn probes_record_what_the_configuration_asks_for() {
         let delay = probe(&weir, "qdisc-delay")?;
         assert!(!delay.active && delay.records.is_empty(), "{delay:#?}");
         let reason = delay.reason.unwrap_or_default();
-        assert!(reason.contains("not configured"), "{reason}");
+        assert!(reason.contains("not enabled"), "{reason}");
 
         // A reload asks for one more, and the first goes on with what it has.
         let probes = "[monitor]\nprobes = [\"qdisc-delay\", \"drops\"]\n";

@@ -290,7 +290,7 @@ mod tests {
             assert!(says[0].contains("nothing about the router"), "{says:?}");
         }
         let says = report(None, None, Judgement::LinkFlapped).says();
-        assert!(says[0].contains("no figure"), "{says:?}");
+        assert!(says[0].contains("there is no result"), "{says:?}");
     }
 
     #[test]
@@ -301,13 +301,13 @@ mod tests {
             "{says:?}"
         );
         let says = report(None, None, Judgement::Lost).says();
-        assert!(says[0].contains("5.00 % were lost"), "{says:?}");
+        assert!(says[0].contains("5.00 % were lost on the way"), "{says:?}");
         let mut one = report(None, None, Judgement::Passed);
         one.complete = false;
         one.trials[0].answered_flows = 60;
         let says = one.says();
         assert!(
-            says[1].contains("4 of 64 flows") && says[2].contains("ended early"),
+            says[1].contains("4 of 64 flows") && says[2].contains("Ended early"),
             "{says:?}"
         );
     }

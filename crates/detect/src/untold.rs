@@ -126,6 +126,5 @@ fn of_nothing(heard: &Observations) -> Vec<String> {
              sent."
                 .into(),
         ],
-        _ => vec!["The provider's network: without a link no query is possible.".into()],
     }
 }

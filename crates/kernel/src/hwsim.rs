@@ -306,7 +306,7 @@ mod tests {
             ..example()
         };
         let error = only(&sent(&short, 0)).unwrap_err().to_string();
-        assert_eq!(error, "HWSIM_ATTR_FRAME is cut short");
+        assert_eq!(error, "HWSIM_ATTR_FRAME is truncated");
     }
 
     #[test]

@@ -359,7 +359,7 @@ mod tests {
             assert_eq!(read.len(), 2, "length {length}");
             assert_eq!(
                 read[1].as_ref().unwrap_err().to_string(),
-                "nlmsghdr is cut short"
+                "nlmsghdr is truncated"
             );
         }
     }

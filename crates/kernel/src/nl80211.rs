@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(wrong(STA_INFO_SIGNAL, &[1, 2]), length("SIGNAL"));
         assert_eq!(wrong(STA_INFO_TX_RETRIES, &[]), length("TX_RETRIES"));
         assert_eq!(wrong(STA_INFO_RX_DURATION, &[0; 4]), length("RX_DURATION"));
-        let cut = "NL80211_STA_INFO_TX_BITRATE is cut short";
+        let cut = "NL80211_STA_INFO_TX_BITRATE is truncated";
         assert_eq!(wrong(STA_INFO_TX_BITRATE, &[6, 0, 1, 0, 9]), cut);
     }
 

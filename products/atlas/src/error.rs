@@ -74,7 +74,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .starts_with("a: the disk is full: make room"),
+                .starts_with("a: the disk is full: free space there"),
             "{error}"
         );
     }

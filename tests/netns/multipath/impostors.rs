@@ -153,7 +153,7 @@ fn a_partner_of_another_version_is_named() -> Result<(), Error> {
     wait_until("it to be told", LIMIT, || {
         let told = paths(&weir)?;
         let problem = told.problem.unwrap_or_default();
-        Ok(told.state == PartnerState::Failed && problem.contains("version 8 to 9"))
+        Ok(told.state == PartnerState::Failed && problem.contains("versions 8 to 9"))
     })?;
     std::thread::sleep(3 * SECOND);
     let (made, took) = (impostor.handshakes(), begun.elapsed());

@@ -127,7 +127,7 @@ fn rules_change_under_what_is_carried() -> Result<(), Error> {
     let error = reload("direct_ports = [\"tcp25\"]").expect_err("no ports");
     let error = format!("{error:?}");
     assert!(
-        error.contains("multipath.direct_ports: cannot have") && error.contains("tcp25"),
+        error.contains("multipath.direct_ports: cannot contain") && error.contains("tcp25"),
         "{error}"
     );
     let link = pair.uplinks.client().run("ip -o link show dev eth0")?;

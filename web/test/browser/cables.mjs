@@ -187,7 +187,7 @@ async function byItself(page, cables, { language, size }) {
   assert.equal(await page.locator(".port-moving").count(), 0);
   await look("refused");
   await choose("wan", "ArrowDown");
-  await page.locator(".port-moving", { hasText: "kept so once that works" }).waitFor();
+  await page.locator(".port-moving", { hasText: "stays so once that works" }).waitFor();
   assert.equal(await page.locator(".port .notice.warn").count(), 0);
   await look("moved");
   // A role with its use is reported once; a use by itself, too.

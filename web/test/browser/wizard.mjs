@@ -424,7 +424,7 @@ journey(
     await page.locator(".join > summary").click();
     await page.locator("#join-document").fill("no code at all");
     await page.getByRole("button", { name: "Use this code" }).click();
-    await page.locator(".join [role=alert]", { hasText: "cannot be read" }).waitFor();
+    await page.locator(".join [role=alert]", { hasText: "cannot read the document" }).waitFor();
     await page.locator("#join-document").fill(code);
     await page.getByRole("button", { name: "Use this code" }).click();
     await page.waitForFunction(() => document.querySelector("#setup-mesh-name")?.value === "roofs");

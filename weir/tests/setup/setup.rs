@@ -161,7 +161,7 @@ impl Drop for Place {
 fn a_change_that_is_confirmed_stays() {
     let place = Place::new();
     assert_eq!(place.done(&["diff"]), "no changes to apply\n");
-    assert!(place.refused(&["apply"]).contains("nothing waits"));
+    assert!(place.refused(&["apply"]).contains("no changes to apply"));
     place.changed();
     let wanted = "- network.lan.ipaddr='192.168.1.1'\n+ network.lan.ipaddr='192.168.7.1'\n\
         - system.@system[0].hostname='old'\n+ system.@system[0].hostname='new'\n";

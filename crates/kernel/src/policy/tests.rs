@@ -235,6 +235,6 @@ fn what_is_wrong_is_named() {
     );
     assert_eq!(wrong(RTA_VIA, &[10, 0, 1]), "RTA_VIA has a wrong length");
     for value in [&[16u8, 0, 0, 0][..], &[4, 0, 0, 0, 0, 0, 0, 0], &[99; 8]] {
-        assert_eq!(wrong(RTA_MULTIPATH, value), "RTA_MULTIPATH is cut short");
+        assert_eq!(wrong(RTA_MULTIPATH, value), "RTA_MULTIPATH is truncated");
     }
 }

@@ -168,7 +168,7 @@ fn what_tells_nothing_is_passed_over_and_what_is_wrong_is_named() {
     }
     let short = read(&made(1, None, &[0; INFO - 1])).remove(0);
     let error = short.expect_err("short").to_string();
-    assert_eq!(error, "INET_DIAG_INFO is cut short");
+    assert_eq!(error, "INET_DIAG_INFO is truncated");
 }
 
 /// However short an answer is cut: nothing of it is taken, or it is said what is wrong.

@@ -42,7 +42,7 @@ pub fn print(report: &CheckReport, verbose: bool, output: &mut Output<'_>) -> io
     }
     let noted = report.firewall.len() - shown.len();
     if !report.ruleset_read {
-        let unread = "  the rules could not be read, so none are listed here";
+        let unread = "  cannot read the ruleset, so no rules are listed";
         output.line(&output.toned(Tone::Warn, unread))?;
     } else if shown.is_empty() {
         output.line("  no rule found that must see each packet")?;
@@ -295,6 +295,6 @@ Weir can work here, on only 1 device; most routers have two.
         let mut unread = report();
         unread.ruleset_read = false;
         unread.firewall.clear();
-        assert!(printed(&unread, false).contains("cannot read the rules"));
+        assert!(printed(&unread, false).contains("cannot read the ruleset"));
     }
 }

@@ -217,7 +217,7 @@ fn files_of_no_use_are_told() {
     assert_eq!(open(), "");
     fs::set_permissions(place.join("key"), fs::Permissions::from_mode(0o644)).expect("mode");
     assert!(
-        open().contains("key: may be read by everybody"),
+        open().contains("key: can be read by all users"),
         "{}",
         open()
     );

@@ -95,9 +95,8 @@ export const en = {
   "role.what.unknown": "No device answers, or its kind is unclear.",
   "role.what.listening": "weir is finding out what is there.",
   "role.what.none": "No cable is plugged in, or the other end is off.",
-  "says.proven": "the node {node} proved that it is of the same mesh",
-  "says.awaited":
-    "the node {node} claims to belong to the same mesh, without a proof yet",
+  "says.proven": "the node {node} proved that it belongs to the same mesh",
+  "says.awaited": "the node {node} claims to belong to the same mesh, without a proof yet",
   "says.recorded":
     "the node {node} claims to belong to the same mesh, but does not prove it: its hello is a replay, or it does not receive this router's hellos",
   "says.twin": "{who} both requests and offers addresses, so it is a router like this one",

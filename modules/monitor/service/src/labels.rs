@@ -296,7 +296,7 @@ mod tests {
                 other,
                 asked(Some("192.168.1.7"), None, None),
                 "wrong_label",
-                "no address",
+                "not an address",
             ),
             (
                 "ff:ff:ff:ff:ff:ff",

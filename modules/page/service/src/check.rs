@@ -76,7 +76,7 @@ mod tests {
             refused[0]
                 .detail
                 .as_ref()
-                .is_some_and(|why| why.contains("cannot serve the page"))
+                .is_some_and(|why| why.contains("no page will be served"))
         );
 
         let open = "listen = [\"127.0.0.1:9347\", \"192.168.1.1:80\", \"[::]:80\"]\n";

@@ -179,7 +179,7 @@ mod tests {
         };
         assert!(lost(",\"unrestricted\":true").contains("closed"));
         assert!(lost(",\"unrestricted\":1").contains("exempt"));
-        assert!(lost(",\"bandwidth\":\"2M\"").contains("`bandwidth` is lost"));
+        assert!(lost(",\"bandwidth\":\"2M\"").contains("`bandwidth` is ignored"));
         for more in [
             "",
             ",\"unrestricted\":false",

@@ -204,9 +204,9 @@ mod tests {
     #[test]
     fn other_portals_are_named() {
         let said = found(PIRANIA, &["lan0"]);
-        assert_eq!(said, ["rules of Pirania found"]);
+        assert_eq!(said, ["there are rules of Pirania"]);
         let said = found(OPENNDS, &["lan0"]);
-        assert_eq!(said, ["rules of openNDS or nodogsplash found"]);
+        assert_eq!(said, ["there are rules of openNDS or nodogsplash"]);
     }
 
     /// A guest zone of OpenWrt refuses unaccepted packets, but accepts redirected ones.

@@ -346,7 +346,7 @@ mod tests {
             prefix("0.0.0.0/0"),
             prefix("::/0"),
         ]);
-        let wanted = "it holds 0.0.0.0/0 and ::/0: everything is open";
+        let wanted = "it contains 0.0.0.0/0 and ::/0: everything is open";
         assert_eq!(all.detail.as_deref(), Some(wanted));
         assert!(garden(&[prefix("198.51.100.0/24")]).present && garden(&[]).present);
     }

@@ -88,7 +88,7 @@ fn slips_are_told() {
         ("form=2019", "did you mean `from`?"),
         ("From=2019", "did you mean `from`?"),
         ("colour=1", "(parameters: from, to,"),
-        ("n=1&n=2", "`n` is there twice"),
+        ("n=1&n=2", "`n` occurs twice"),
         ("from=2019-13", "2019-10-17T22"),
         ("by=week", "hour or day or month"),
         ("by=mont", "did you mean `month`?"),

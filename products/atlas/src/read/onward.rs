@@ -156,12 +156,12 @@ mod tests {
             (
                 "https://a.example/b?secret",
                 "http://127.0.0.1/c?d",
-                "https://a.example/b redirects to http://127.0.0.1/c: from https to http",
+                "https://a.example/b redirects to http://127.0.0.1/c: redirects from https to http",
             ),
             (
                 "http://a.example/b",
                 "file:///etc/passwd",
-                "http://a.example/b redirects to file:///etc/passwd: it is no address of the web",
+                "http://a.example/b redirects to file:///etc/passwd: not a web address",
             ),
             (
                 "http://a.example/b",

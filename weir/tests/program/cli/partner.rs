@@ -176,7 +176,7 @@ fn ports_are_given_to_one_router_each() {
     assert!(
         pair("other", "tcp/9349")
             .err
-            .contains("routers come to port 9349")
+            .contains("routers connect to port 9349")
     );
     assert_eq!(pair("other", "tcp/0").code, Some(2));
     let nobody = told("forward", &["nobody", "tcp/80"]);

@@ -272,7 +272,7 @@ fn a_former_configuration_lets_no_lost_device_in() {
         apply(1195, &["Laptop", "Lost"]);
         apply(1195, &["Laptop"]);
         let said = router.done(&["revert", "2"]);
-        assert!(said.contains("Lost stays out"), "{said}");
+        assert!(said.contains("leaving out Lost"), "{said}");
         let text = router.read(&format!("etc/config/{package}"));
         assert!(text.contains("1194") && text.contains("Laptop"), "{text}");
         assert!(!text.contains("Lost"), "{text}");

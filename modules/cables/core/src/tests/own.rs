@@ -98,7 +98,10 @@ fn the_vxlan_of_a_mesh_is_told_of_a_mesh_alone() {
     scene = scene.greets(true).passes(600);
     let said = scene.says();
     assert_eq!((said.role, said.vxlan), (Role::Mesh, Some(77)));
-    assert!(said.why.ends_with("in VXLAN 77."), "{said:#?}");
+    assert!(
+        said.why.ends_with("so the mesh needs VXLAN 77."),
+        "{said:#?}"
+    );
     scene.cable.vxlan(None);
     assert_eq!(scene.says().vxlan, None);
     scene.cable.vxlan(Some(77));
@@ -130,10 +133,13 @@ fn more_stations_than_are_noted_are_told_as_that() {
     let mut scene = Scene::new(Use::Lan);
     scene.noted.stations = (1..17).map(super::mac).collect();
     let mut few = scene.hear(Sort::Arp, 1).passes(4000);
-    assert!(few.says().why.starts_with("16 stations are there"));
+    assert!(few.says().why.starts_with("16 stations are connected"));
     few.noted.more_stations = true;
     let mut many = few.hear(Sort::Arp, 1).passes(100);
     assert_eq!(many.role(), Role::Switch);
     let why = many.says().why;
-    assert!(why.starts_with("16 or more stations are there"), "{why}");
+    assert!(
+        why.starts_with("16 or more stations are connected"),
+        "{why}"
+    );
 }

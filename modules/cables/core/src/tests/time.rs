@@ -212,7 +212,7 @@ fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
     scene = scene.hear(Sort::Pado, 1).passes(9900);
     let said = scene.says();
     assert_eq!((said.role, said.decided), (Role::Unknown, None));
-    assert_eq!(said.why, "The cable comes and goes.");
+    assert_eq!(said.why, "The link comes and goes.");
     assert!(!scene.cable.wants_look(scene.now));
     scene = scene.passes(700);
     assert_eq!(scene.role(), Role::Uplink);
@@ -230,7 +230,7 @@ fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
         cable.link(false, time * 2000);
         cable.link(true, time * 2000 + 1000);
     }
-    assert_ne!(cable.decision(11_500).why, "The cable comes and goes.");
+    assert_ne!(cable.decision(11_500).why, "The link comes and goes.");
 }
 
 #[test]

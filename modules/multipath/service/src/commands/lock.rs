@@ -359,7 +359,8 @@ mod tests {
             let found = doubts(&folder.join("lock.nft"), config.of());
             // Problems of this machine are listed, too.
             found.map(|all| {
-                let of_machine = |what: &str| what.contains("boot") || what.contains("name server");
+                let of_machine =
+                    |what: &str| what.contains("boot") || what.contains("asks for names");
                 let of_lock = all.into_iter().filter(|(what, _)| !of_machine(what));
                 of_lock.map(|(what, _)| what).collect::<Vec<_>>()
             })

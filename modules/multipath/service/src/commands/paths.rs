@@ -388,7 +388,7 @@ mod tests {
                 PartnerState::Failed,
                 false,
                 2,
-                "cannot reach p?.example:9349; 2 uplinks, 12 connections open; locked",
+                "p?.example:9349 is not reached; 2 uplinks, 12 connections open; locked",
             ),
             (
                 PartnerState::Off,

@@ -37,7 +37,7 @@ fn who_is_closed_out_is_told_until_when() {
         ..Shown::default()
     };
     let page = html(&shown);
-    assert!(page.contains("It opens in 1 h 1 min.") && !page.contains("<form"));
+    assert!(page.contains("Opens in 1 h 1 min.") && !page.contains("<form"));
 }
 
 #[test]

@@ -48,14 +48,18 @@ fn what_weir_does_not_change() {
             wish("eth1.5", Used::Lan),
             "eth1.5 is in a network by VLANs",
         ),
-        ("", wish("../x", Used::Lan), "\"../x\" is no name of a port"),
+        (
+            "",
+            wish("../x", Used::Lan),
+            "invalid name of a port: \"../x\"",
+        ),
         (
             "",
             Wish {
                 vxlan: Some(1 << 24),
                 ..wish("eth1", Used::Mesh)
             },
-            "eth1: 16777216 is no number of a VXLAN",
+            "eth1: invalid VXLAN number 16777216",
         ),
         (
             "",
