@@ -298,7 +298,7 @@ journey("what happened is listed, the newest first", unavailable, async (page, c
   const told = async () => (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
   const all = await told();
   assert.match(all[0], / wan Moved on trial to: Uplink$/);
-  assert.match(all[1], / lan4 Not moved to: Uplink It cannot be made the uplink: pppoe needs /);
+  assert.match(all[1], / lan4 Not moved to: Uplink It cannot become the uplink: pppoe needs /);
   assert.match(all[2], / wan Decided: Uplink PPPoE is offered by /);
   assert.match(all[5], / <b>p\ufffd4 Link down$/);
   assert.match(all[6], / wan Link up$/);
