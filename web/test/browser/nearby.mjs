@@ -75,7 +75,7 @@ for (const [size, viewport] of [
         assert.equal(texts[1].includes('<img src=x onerror="window.ran=1">'), true);
         assert.equal(/[\u202e\u0007]/.test(texts[1]), false);
         assert.equal(texts[2].split("\n").length, 2);
-        assert.match(await page.locator(".message").nth(3).innerText(), /at a time that is none/);
+        assert.match(await page.locator(".message").nth(3).innerText(), /at an unknown time/);
         // The newest message is visible.
         const end = await page.evaluate(() => {
           const log = document.querySelector(".log");
