@@ -347,7 +347,10 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
         Err(error) => error.to_string(),
     };
     for (arguments, part) in [
-        (&["lock"][..], "devices with an address that are not uplinks: lan0"),
+        (
+            &["lock"][..],
+            "devices with an address that are not uplinks: lan0",
+        ),
         (&["lock", "wan0"], "`wan0` leads to the Internet"),
         (&["lock", "lan0", "lan1"], "no device `lan1`"),
     ] {

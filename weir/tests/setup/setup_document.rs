@@ -119,11 +119,7 @@ fn another_node_joins_by_a_code() {
             .refused(&["export", "--mesh"])
             .contains("not in a mesh")
     );
-    assert!(
-        first
-            .import_refused(NODE)
-            .contains("lacks kmod-batman-adv")
-    );
+    assert!(first.import_refused(NODE).contains("lacks kmod-batman-adv"));
     first.write("lib/netifd/proto/batadv.sh", "");
     first.import(NODE);
     first.done(&["confirm"]);

@@ -181,7 +181,7 @@ impl Follower {
             return match known.is_empty() {
                 false => Ok(None),
                 true => Err(format!(
-                    "it answers {status}to an unconditional request: the server, or a cache before it, is faulty"
+                    "it answers {status} to an unconditional request: the server, or a cache before it, is faulty"
                 )),
             };
         }

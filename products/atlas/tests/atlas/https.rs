@@ -165,7 +165,10 @@ fn from_https_to_http_nobody_is_followed() {
     let address = format!("{}?to={to}", server.address);
     let (done, told) = server.import_of(&address, Some(&server.authority));
     assert_eq!(done.status.code(), Some(1), "{told}");
-    let why = format!("{} redirects to {to}: from https to http", server.address);
+    let why = format!(
+        "{} redirects to {to}: redirects from https to http",
+        server.address
+    );
     assert!(told.contains(&why), "{told}");
     let came = other.accept().map(|_| ()).map_err(|error| error.kind());
     assert_eq!(came, Err(std::io::ErrorKind::WouldBlock));

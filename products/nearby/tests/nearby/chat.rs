@@ -160,7 +160,7 @@ fn a_daemon_that_begins_anew_is_waited_for() {
     // A message that cannot be sent stays in the input line.
     pane.write("later");
     pane.press(&["Enter"]);
-    pane.wait_for("not sent: nothing listens at");
+    pane.wait_for("not sent: no program listens at");
     pane.wait_for("all> later");
     let daemon = Daemon::start(&path, Vec::new());
     daemon.peers(&[(BEN, -50)]);

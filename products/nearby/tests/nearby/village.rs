@@ -177,7 +177,7 @@ fn a_secret_that_others_may_read_or_that_is_damaged_is_refused() {
     assert!(told.contains("the line is damaged"), "{told}");
     assert!(!told.contains(&line[20..40]), "a secret is not printed");
     assert!(run(&["--village", "/nowhere"]).contains("cannot read"));
-    assert!(run(&[]).contains("cannot reach any peer"));
+    assert!(run(&[]).contains("no peer is reachable"));
     // Options that require a village.
     assert!(run(&["--node", "a:1"]).contains("--village"));
 }
@@ -224,7 +224,7 @@ fn one_state_has_one_program_and_its_key_is_its_owners() {
     let mode = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(&key, mode).expect("a mode");
     let told = second();
-    assert!(told.contains("(mode 644): chmod 600"), "{told}");
+    assert!(told.contains("(mode 644): run `chmod 600` on it"), "{told}");
 }
 
 /// JSON takes six characters for each of these: a log with colours is such a text.
@@ -241,7 +241,7 @@ fn the_longest_text_comes_also_where_json_is_long() {
     std::fs::write(&file, "\u{1b}".repeat(65_407)).expect("a file");
     assert_eq!(
         one.ask(&["send", "all", "--file", path]),
-        "said to 1 who are near\n"
+        "sent to 1 near\n"
     );
     let long = "\\u001b".repeat(65_407);
     until("it comes", || other.heard(&long) == 1);

@@ -141,7 +141,7 @@ fn silence() {
         quick(),
     );
     assert!(why.contains("it breaks off: timeout"), "{why}");
-    assert!(why.ends_with("nothing came for 2 s"), "{why}");
+    assert!(why.ends_with("no data for 2 s"), "{why}");
 }
 
 #[test]

@@ -150,6 +150,6 @@ fn a_folder_in_the_way_is_found_before_anything_is_written() {
     }
     let out = Folder::new();
     fs::write(out.path().join("chart"), "mine").expect("written");
-    let says = ["/chart is no folder"];
+    let says = ["/chart is not a folder"];
     refuses(&["site"], out.path(), &data, &["--force"], &says);
 }
