@@ -121,8 +121,8 @@ fn a_static_network_whose_router_is_asked_for() -> Result<(), Error> {
         details.addresses,
         ["203.0.113.7", "203.0.113.9", "203.0.113.254"]
     );
-    why(&found, "203.0.113.254 is there");
-    untold(&found, "Which address is free");
+    why(&found, "203.0.113.254 is present");
+    untold(&found, "A free address");
     untold(&found, "Name servers");
     Ok(())
 }

@@ -16,14 +16,14 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
             if services.len() > 1 {
                 let services = listed(services);
                 all.push(format!(
-                    "Which of these services is the right one: {services}."
+                    "Several services are offered, and the right one is not known: {services}."
                 ));
             }
             if place.concentrators.len() > 1 {
-                all.push("Which of the PPPoE servers is the provider's.".into());
+                all.push("Several PPPoE servers answered, and the provider's is not known.".into());
             }
             all.push(
-                "Whether the session has IPv6: the server announces that after the log-in.".into(),
+                "IPv6 in the session: the server announces it after the log-in.".into(),
             );
             return all;
         }
@@ -31,8 +31,8 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
         Internet::Dhcp | Internet::Ipv6Only => {
             if place.portal().is_none() {
                 all.push(
-                    "Whether a log-in page (captive portal) exists: none was announced, and \
-                     requesting a page was not tried, because that takes an address."
+                    "Captive portal: none was announced, and requesting a page takes an address, which \
+                     detection does not."
                         .into(),
                 );
             }
@@ -40,10 +40,10 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
     }
     if internet == Internet::Dhcp {
         if !place.rivals().is_empty() {
-            all.push("Which of the DHCP servers is the provider's.".into());
+            all.push("Several DHCP servers answered, and the provider's is not known.".into());
         }
         if place.offer().is_some_and(|offer| !offer.leads_out()) {
-            all.push("Whether there is a way to the Internet: no router was announced.".into());
+            all.push("A way to the Internet: no router was announced.".into());
         }
         if place.offer().is_some_and(|offer| offer.ipv6_only.is_some()) {
             all.push("The prefix of NAT64: no router announces it.".into());
@@ -56,7 +56,7 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
             .any(|(_, server)| !server.shared.is_empty());
         if place.nat64().is_none() && place.aftr().is_none() && !shared {
             all.push(
-                "How IPv4 is reached: neither NAT64 nor DS-Lite, MAP or lightweight 4over6 was \
+                "IPv4 over this line: neither NAT64 nor DS-Lite, MAP or lightweight 4over6 was \
                  announced."
                     .into(),
             );
@@ -67,7 +67,7 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
             .any(|(_, server)| !server.prefixes.is_empty())
         {
             all.push(
-                "Whether the provider has a prefix for the LAN: no server offered one.".into(),
+                "A prefix for the LAN: no server offered one.".into(),
             );
         }
     }
@@ -83,8 +83,8 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
     }
     if heard.options.link_local.is_none() && place.servers.is_empty() {
         all.push(
-            "Whether there is a DHCPv6 server that asks for this port's address first: the port \
-             has none, and no server answered."
+            "A DHCPv6 server that requires a link-local address: the port has none, and no server \
+             answered."
                 .into(),
         );
     }
@@ -92,7 +92,7 @@ pub fn untold(heard: &Observations, internet: Internet, place: &Place) -> Vec<St
 }
 
 fn of_stations(place: &Place, all: &mut Vec<String>) {
-    all.push("Which address is free for this router: ask the network's owner.".into());
+    all.push("A free address for this router: ask the network's owner.".into());
     if let Some(seen) = place.watch.seen() {
         all.push(format!(
             "The size of the network: {} is the smallest usual network around the observed \
@@ -100,10 +100,10 @@ fn of_stations(place: &Place, all: &mut Vec<String>) {
             seen.network
         ));
         if seen.clear {
-            all.push(format!("Whether {} leads to the Internet.", seen.gateway));
+            all.push(format!("A way to the Internet through {}: not tested.", seen.gateway));
         } else {
             all.push(format!(
-                "Which station is the router: several are equally likely, {} is a guess.",
+                "The router of this network: several stations are equally likely, and {} is a guess.",
                 seen.gateway
             ));
         }
@@ -116,10 +116,10 @@ fn of_nothing(heard: &Observations) -> Vec<String> {
     match heard.link {
         Some(true) if looped => vec!["The network behind the loop.".into()],
         Some(true) => vec![
-            "Whether there is a network whose stations sent nothing (static addresses).".into(),
-            "Whether the provider uses another VLAN than those tried.".into(),
-            "Whether the modem is still starting, or the line is down.".into(),
-            "Whether the network requires 802.1X, or accepts only another hardware address.".into(),
+            "A network with static addresses whose stations sent nothing.".into(),
+            "Another VLAN than those tried.".into(),
+            "A modem that is still starting, or a line that is down.".into(),
+            "A network that requires 802.1X, or accepts only another hardware address.".into(),
         ],
         _ => vec![
             "The provider's kind of connection: without a link, no question can be \

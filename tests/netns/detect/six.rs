@@ -81,7 +81,7 @@ fn ds_lite_and_map_e() -> Result<(), Error> {
     untold(&found, "prefix for the LAN");
     let untold = &found.suggestion.untold;
     assert!(
-        !untold.iter().any(|it| it.contains("How IPv4")),
+        !untold.iter().any(|it| it.contains("IPv4 over")),
         "{untold:?}"
     );
     Ok(())

@@ -67,7 +67,7 @@ fn check_names_what_is_in_the_way() -> Result<(), Error> {
     assert_eq!(
         new,
         [
-            ("no other portal beside it", "rules of Pirania found"),
+            ("no other portal beside it", "there are rules of Pirania"),
             (
                 "guests' connections are tracked",
                 "ip early raw has tcp 80, tcp 443 from lan0"
@@ -82,7 +82,7 @@ fn check_names_what_is_in_the_way() -> Result<(), Error> {
             ),
             (
                 "the garden has an edge",
-                "it holds ::/0: everything is open"
+                "it contains ::/0: everything is open"
             ),
         ]
     );

@@ -65,7 +65,7 @@ const SUGGESTION = {
   lan: { former: "192.168.1.0/24", network: "192.168.7.0/24", why: "The uplink has the same." },
   why: [`PPPoE is answered in VLAN 7 by ${HOSTILE.override}.`],
   sure: true,
-  untold: ["Whether the session has IPv6: the server announces that after the log-in."],
+  untold: ["IPv6 in the session: the server announces it after the log-in."],
 };
 
 const change = (number, more) => ({
