@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testing::Directory;
 use weir_tests::binary;
 
 fn weir(arguments: &[&str]) -> Output {
@@ -156,8 +157,7 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_nothing() {
 
 #[test]
 fn series_and_a_page_are_written() {
-    let folder = std::env::temp_dir().join(format!("weir-bench-page-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = Directory::new();
     let [html, svg] =
         ["report.html", "report.svg"].map(|name| folder.join(name).display().to_string());
     let mut arguments = vec![
@@ -257,7 +257,6 @@ fn series_and_a_page_are_written() {
         picture.starts_with("<svg") && picture.contains("weir at XDP, NAT, IPv6"),
         "{picture}"
     );
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
@@ -335,8 +334,7 @@ fn report(folder: &std::path::Path, name: &str, rates: [f64; 5]) -> String {
 
 #[test]
 fn two_reports_are_compared() {
-    let folder = std::env::temp_dir().join(format!("weir-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = Directory::new();
     let rates = [4.0e6, 4.04e6, 3.97e6, 4.02e6, 3.99e6];
     let before = report(&folder, "before", rates);
     for (name, share, word) in [
@@ -354,5 +352,4 @@ fn two_reports_are_compared() {
         let told = json(&weir(&["bench", "compare", "--json", &before, &after]));
         assert_eq!(told[0]["name"], "weir-xdp", "{told:#}");
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }

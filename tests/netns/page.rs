@@ -9,7 +9,7 @@ mod troubles;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +23,7 @@ use lab::transfer::Transfer;
 use lab::{Error, Lab, Namespace, Options, gateway};
 use monitor_core::count::Count;
 use monitor_core::{Both, Traffic};
+use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
 /// Hosts at home besides `client`, each at its own port.
@@ -53,13 +54,12 @@ struct Household {
     _transfer: Transfer,
     weir: Weir,
     lab: Lab,
-    folder: PathBuf,
+    folder: Directory,
 }
 
 impl Household {
     fn begin() -> Result<Self, Error> {
-        let folder = std::env::temp_dir().join(format!("weir-page-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(system("make a folder"))?;
+        let folder = Directory::new();
         let mut lab = Lab::gateway(&Options::default())?;
         for (number, role) in HOSTS.iter().enumerate() {
             let (port, net) = (
@@ -142,7 +142,6 @@ impl Household {
 impl Drop for Household {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

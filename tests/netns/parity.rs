@@ -16,7 +16,8 @@ use lab::gateway::{CLIENT, CLIENT6};
 use lab::generate::Side;
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Namespace, Options};
-use peers::{Capture, Folder, Key, Table};
+use peers::{Capture, Key, Table};
+use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
 /// Tolerated difference between weir's times and tshark's, in milliseconds.
@@ -78,7 +79,7 @@ struct Replay {
     lab: Lab,
     weir: Weir,
     capture: Capture,
-    folder: Folder,
+    folder: Directory,
 }
 
 impl Replay {
@@ -95,9 +96,9 @@ impl Replay {
             let ports = devices(&weir)?.ports;
             Ok(ports.iter().filter(|port| port.name != "lo").count() >= 2)
         })?;
-        let folder = Folder::new()?;
+        let folder = Directory::new();
         // Captures at weir's place, not at the other end of the wire, so that times are comparable.
-        let capture = Capture::begin(router, "lan0", folder.at("capture.pcap"))?;
+        let capture = Capture::begin(router, "lan0", folder.join("capture.pcap"))?;
         Ok(Self {
             lab,
             weir,

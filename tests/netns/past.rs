@@ -2,9 +2,7 @@
 //! quota is cut off.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +14,7 @@ use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
 use lab::{Error, Lab, Options};
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use testing::Directory;
 use weir_tests::scene::{self, By, ENOUGH, PORT};
 use weir_tests::{LIMIT, Weir, binary, hooked_at};
 
@@ -49,7 +48,7 @@ fn sum(parts: impl Iterator<Item = Both>) -> Both {
 struct Scene {
     weir: Weir,
     lab: Lab,
-    folder: PathBuf,
+    folder: Directory,
     hook: &'static str,
     /// Addresses of the server, and of the router in the LAN, for each family in use.
     far: Vec<(IpAddr, IpAddr)>,
@@ -58,10 +57,7 @@ struct Scene {
 
 impl Scene {
     fn begin(hook: &'static str, quotas: &str, ipv6: Ipv6) -> Result<Self, Error> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("weir-past-{}-{number}", std::process::id()));
+        let folder = Directory::new();
         let options = Options {
             ipv6,
             ..Options::default()
@@ -283,12 +279,6 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 fn client() -> String {
     text(mac("client", "eth0"))
 }
@@ -362,12 +352,12 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
         Ok(troubles.map(|one| one.part).collect())
     };
     assert_eq!(troubles()?, Vec::<String>::new());
-    std::fs::remove_dir_all(&scene.folder).map_err(system("remove a folder"))?;
+    std::fs::remove_dir_all(scene.folder.path()).map_err(system("remove a folder"))?;
     wait_until("it is told", LIMIT, || {
         use_some()?;
         Ok(troubles()? == ["history"])
     })?;
-    std::fs::create_dir(&scene.folder).map_err(system("make a folder"))?;
+    std::fs::create_dir(scene.folder.path()).map_err(system("make a folder"))?;
     wait_until("it is written again", LIMIT, || {
         use_some()?;
         Ok(troubles()?.is_empty() && file.exists())

@@ -24,7 +24,7 @@ mod welcome;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,7 @@ use lab::gateway::{CLIENT, SERVER, SERVER6};
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
 use lab::{Error, Lab, Namespace, Options};
+use testing::Directory;
 use weir_tests::{LIMIT, Weir, hooked};
 
 use place::{AT_ONCE, ECHO, PAGE, Place, Stream, configuration, unexpected};

@@ -1,7 +1,7 @@
 //! Transmit power that follows throughput, on radios of mac80211_hwsim. Without a medium that knows
 //! distances, every frame arrives at any power, so the minimum is enough.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab};
 use nix::sys::signal::Signal;
+use testing::Directory;
 use weir_tests::radios::{RADIO, radios};
 use weir_tests::{LIMIT, Weir};
 
@@ -30,7 +31,7 @@ struct Scene {
     _hostapd: Process,
     _echo: Echo,
     lab: Lab,
-    folder: PathBuf,
+    _folder: Directory,
 }
 
 impl Scene {
@@ -57,7 +58,7 @@ impl Scene {
             node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
         }
         let weir = Weir::start(router, config, &["--only", "radio"])?;
-        let folder = std::env::temp_dir().join(format!("weir-radio-{}", std::process::id()));
+        let folder = Directory::new();
         let hostapd = access_point(&lab, &folder)?;
         router.ip(&format!("address add 192.0.2.1/24 dev {RADIO}\n"))?;
         station.ip(&format!("address add {STATION}/24 dev {RADIO}\n"))?;
@@ -76,7 +77,7 @@ impl Scene {
             _hostapd: hostapd,
             _echo: echo,
             lab,
-            folder,
+            _folder: folder,
         })
     }
 
@@ -131,16 +132,9 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 fn access_point(lab: &Lab, folder: &Path) -> Result<Process, Error> {
     let settings = format!("interface={RADIO}\nssid=weir-test\nhw_mode=g\nchannel=1\n");
     let file = folder.join("hostapd.conf");
-    std::fs::create_dir_all(folder).map_err(Error::system("make a folder"))?;
     std::fs::write(&file, settings).map_err(Error::system("write hostapd.conf"))?;
     let mut hostapd = Command::new("hostapd");
     let hostapd = hostapd
@@ -156,8 +150,7 @@ fn access_point(lab: &Lab, folder: &Path) -> Result<Process, Error> {
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
     // Uses its own folder: the daemon does not write to the folder of its configuration.
-    let folder = std::env::temp_dir().join(format!("weir-learned-{}", std::process::id()));
-    std::fs::create_dir(&folder).map_err(Error::system("create"))?;
+    let folder = Directory::new();
     let learned = folder.join("learned");
     for end in [Signal::SIGTERM, Signal::SIGKILL] {
         let mut scene = Scene::begin(&format!(
@@ -196,7 +189,7 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
         let words: Vec<&str> = kept.split_whitespace().collect();
         assert_eq!((words[0], words.len()), (RADIO, 3), "{kept}");
     }
-    std::fs::remove_dir_all(&folder).map_err(Error::system("remove"))
+    Ok(())
 }
 
 /// With "watch" weir changes nothing and reports all.

@@ -10,6 +10,7 @@ use lab::namespace::wait_until;
 use lab::{Error, Lab, Options};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
+use testing::Directory;
 use weir_tests::{LIMIT, Weir, built};
 
 /// Returns the output of a command.
@@ -41,11 +42,10 @@ fn a_module_has_a_key_a_command_and_a_line_of_the_manual() -> Result<(), Error> 
     );
     let completions = said(sample().args(["completions", "bash"]))?;
     assert!(completions.contains("greet"), "{completions}");
-    let folder = std::env::temp_dir().join(format!("weir-seam-{}", std::process::id()));
-    said(sample().arg("man").arg(&folder))?;
+    let folder = Directory::new();
+    said(sample().arg("man").arg(folder.path()))?;
     let manual = fs::read_to_string(folder.join("man5/weir.toml.5"));
     let there = folder.join("man1/weir-greet.1").exists();
-    fs::remove_dir_all(&folder).map_err(Error::system("remove a manual"))?;
     let manual = manual.map_err(Error::system("read a manual"))?;
     assert!(manual.contains("fBwhom = ") && there, "{manual}");
     Ok(())
@@ -55,7 +55,7 @@ fn a_module_has_a_key_a_command_and_a_line_of_the_manual() -> Result<(), Error> 
 fn a_module_hears_ticks_works_and_answers() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;
     let router = lab.node("router")?;
-    let folder = std::env::temp_dir().join(format!("weir-seam-web-{}", std::process::id()));
+    let folder = Directory::new();
     let config = |whom: &str| {
         let password = folder.join("password");
         format!(
@@ -125,7 +125,6 @@ fn a_module_hears_ticks_works_and_answers() -> Result<(), Error> {
         ["offload", "sample"],
         "who is left out may look after itself"
     );
-    let _ = fs::remove_dir_all(&folder);
     Ok(())
 }
 

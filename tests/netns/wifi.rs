@@ -1,7 +1,7 @@
 //! Stations of an access point: the radio's figures beside the counted ones. The radios are those
 //! of mac80211_hwsim, which receive each other at -30 dBm; the access point is hostapd.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use answers::{Count, Device, Devices, Wifi};
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Namespace};
+use testing::Directory;
 use weir_tests::radios::{RADIO, radios};
 use weir_tests::{LIMIT, Weir};
 
@@ -29,7 +30,7 @@ struct Scene {
     _hostapd: Process,
     _echo: Echo,
     lab: Lab,
-    folder: PathBuf,
+    _folder: Directory,
     /// Radio of the station.
     radio: String,
     mac: String,
@@ -60,7 +61,7 @@ impl Scene {
              received; }}\n}}\n"
         ))?;
         let weir = Weir::start(router, "", &["--only", "monitor"])?;
-        let folder = std::env::temp_dir().join(format!("weir-wifi-{}-{relay}", std::process::id()));
+        let folder = Directory::new();
         let hostapd = access_point(router, &folder, relay)?;
         if relay {
             client.run(&format!("iw dev {RADIO} set 4addr on"))?;
@@ -84,7 +85,7 @@ impl Scene {
             weir,
             _hostapd: hostapd,
             _echo: Echo::serve(router, at)?,
-            folder,
+            _folder: folder,
             radio,
             mac: mac.to_owned(),
             port,
@@ -193,12 +194,6 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// Starts a stock hostapd that checks after 20 s if a station is still there: a station that left
 /// unnoticed does not say goodbye. `relay`: stations may relay for others, each with its own
 /// device.
@@ -208,7 +203,6 @@ fn access_point(router: &Namespace, folder: &Path, relay: bool) -> Result<Proces
         u8::from(relay)
     );
     let file = folder.join("hostapd.conf");
-    std::fs::create_dir_all(folder).map_err(Error::system("make a folder"))?;
     std::fs::write(&file, settings).map_err(Error::system("write hostapd.conf"))?;
     let mut hostapd = Command::new("hostapd");
     hostapd

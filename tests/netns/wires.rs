@@ -3,15 +3,14 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use lab::gateway::{SERVER, SERVER6};
 use lab::namespace::Process;
 use lab::{Lab, Namespace, Options};
 use serde_json::Value;
+use testing::Directory;
 use weir_tests::{LIMIT, binary};
 
 const PORT: u16 = 9467;
@@ -19,17 +18,13 @@ const PORT: u16 = 9467;
 /// A `weir bench receive` at the server.
 struct Receiver {
     process: Process,
-    folder: PathBuf,
+    folder: Directory,
     code: String,
 }
 
 impl Receiver {
     fn start(lab: &Lab, options: &[&str]) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("weir-wires-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
+        let folder = Directory::new();
         let file = |name: &str| std::fs::File::create(folder.join(name)).expect("a file");
         let server = lab.node("server").expect("there");
         let mut command = server.command(&binary().display().to_string());
@@ -78,13 +73,6 @@ impl Receiver {
             );
             std::thread::sleep(Duration::from_millis(20));
         }
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        self.process.stop();
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

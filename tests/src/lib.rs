@@ -12,7 +12,6 @@ pub mod tree;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use answers::{Flow, FlowState, Status};
@@ -21,6 +20,7 @@ use lab::namespace::{Namespace, Process, wait_until};
 use lab::{Error, Lab};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testing::Directory;
 
 /// Returns true if the kernel is at least of this version: `[6, 3]`.
 pub use kernel::release::is_at_least as kernel_has;
@@ -96,7 +96,7 @@ pub struct Weir {
     pub process: Process,
     program: PathBuf,
     socket: PathBuf,
-    folder: PathBuf,
+    folder: Directory,
 }
 
 impl Weir {
@@ -118,13 +118,9 @@ impl Weir {
         config: &str,
         options: &[&str],
     ) -> Result<Self, Error> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("weir-test-{}-{number}", std::process::id()));
+        let folder = Directory::new();
         let failed =
             |error: std::io::Error| Error::Unexpected(format!("{}: {error}", folder.display()));
-        std::fs::create_dir_all(&folder).map_err(failed)?;
         std::fs::write(folder.join("weir.toml"), config).map_err(failed)?;
         let process = launch(program, namespace, &folder, options)?;
         let weir = Self {
@@ -348,13 +344,6 @@ impl Weir {
     /// weir does not answer.
     pub fn forwarded(&self) -> Result<u64, Error> {
         Ok(self.status()?.packets.forwarded())
-    }
-}
-
-impl Drop for Weir {
-    fn drop(&mut self) {
-        self.process.stop();
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Temporary directories.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,6 +30,14 @@ impl Directory {
 
     /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Deref for Directory {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
         &self.0
     }
 }

@@ -1,6 +1,5 @@
 //! Decisions on deceptive frames, on other hosts of the wire, and on missing ports.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,6 +7,7 @@ use answers::Cable;
 use lab::frame::Frame;
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Offloads, Tap};
+use testing::Directory;
 use weir_tests::{Weir, binary};
 
 use crate::cables::plug::{Plug, Used, heard, is};
@@ -23,13 +23,7 @@ struct Hub {
     // The order matters: weir ends before its devices go.
     weirs: Vec<Weir>,
     lab: Lab,
-    folder: PathBuf,
-}
-
-impl Drop for Hub {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
+    _folder: Directory,
 }
 
 impl Hub {
@@ -37,7 +31,7 @@ impl Hub {
         let mut lab = Lab::new();
         let hub = lab.host("hub")?;
         hub.ip("link add sw type bridge mcast_snooping 0 group_fwd_mask 0x4000\nlink set sw up")?;
-        let folder = std::env::temp_dir().join(hub.name());
+        let folder = Directory::new();
         let mut weirs = Vec::new();
         for node in nodes {
             lab.router(node)?;
@@ -54,7 +48,11 @@ impl Hub {
             );
             weirs.push(Weir::start(lab.node(node)?, &config, &[])?);
         }
-        let hub = Self { weirs, lab, folder };
+        let hub = Self {
+            weirs,
+            lab,
+            _folder: folder,
+        };
         for weir in &hub.weirs {
             port(weir, "the port to be there", PORT, |cable| !cable.link)?;
         }

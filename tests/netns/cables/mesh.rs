@@ -7,6 +7,7 @@ use answers::Cable;
 use cables_core::hello::{MeshKey, NodeKey, Port};
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Offloads, Tap};
+use testing::Directory;
 use weir_tests::Weir;
 
 const PORT: &str = "eth1";
@@ -18,13 +19,7 @@ struct Nodes {
     // The order matters: weir ends before its devices go.
     weirs: Vec<Weir>,
     lab: Lab,
-    folder: PathBuf,
-}
-
-impl Drop for Nodes {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
+    _folder: Directory,
 }
 
 impl Nodes {
@@ -33,7 +28,7 @@ impl Nodes {
         let mut lab = Lab::new();
         let hub = lab.host("hub")?;
         hub.ip("link add sw type bridge mcast_snooping 0 group_fwd_mask 0x4000\nlink set sw up")?;
-        let folder = std::env::temp_dir().join(hub.name());
+        let folder = Directory::new();
         let made = |path: &PathBuf| std::fs::create_dir_all(path);
         let mut weirs = Vec::new();
         for (node, secret) in ["north", "south"].into_iter().zip(secrets) {
@@ -51,7 +46,11 @@ impl Nodes {
             );
             weirs.push(Weir::start(lab.node(node)?, &config, &[])?);
         }
-        let nodes = Self { weirs, lab, folder };
+        let nodes = Self {
+            weirs,
+            lab,
+            _folder: folder,
+        };
         for weir in &nodes.weirs {
             wait(weir, "the port to be there", |cable| !cable.link)?;
         }

@@ -1,6 +1,5 @@
 //! A port of a router with weir, and a cable that can be plugged in and pulled out.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,6 +7,7 @@ use answers::Cable;
 use lab::namespace::{Process, wait_until};
 use lab::{Error, Offloads};
 use nix::sys::signal::Signal;
+use testing::Directory;
 use weir_tests::{Weir, binary};
 
 use crate::cables::peers::{LAN2, SECRET, config};
@@ -42,13 +42,7 @@ pub struct Plug {
     weir: Weir,
     server: Option<Process>,
     pub scene: Scene,
-    choices: PathBuf,
-}
-
-impl Drop for Plug {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.choices);
-    }
+    choices: Directory,
 }
 
 /// Returns commands that set all cable ends at the switch up or down.
@@ -80,8 +74,7 @@ impl Plug {
                 }
             }
         }
-        let choices = std::env::temp_dir().join(format!("{}-cables", router.name()));
-        std::fs::create_dir_all(&choices).map_err(Error::system("make a folder"))?;
+        let choices = Directory::new();
         std::fs::write(choices.join("mesh"), SECRET).map_err(Error::system("write a secret"))?;
         let mode = match used {
             Used::Apart => "auto",

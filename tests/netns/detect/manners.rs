@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lab::topology::mac;
 use lab::{Error, Tap};
+use testing::Directory;
 
 use super::scene::{LINE, PORT, ROUTER, Scene, WAN};
 use super::{ISP, heard, is};
@@ -137,7 +138,7 @@ fn without_a_port_it_is_that_of_the_configuration() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("isp", &["10.7.0.1/16"])?;
     scene.dnsmasq("isp", &["dhcp-range=10.7.0.50,10.7.0.60,255.255.0.0,2m"])?;
-    let folder = std::env::temp_dir().join(format!("{}-uci", scene.lab.node(ROUTER)?.name()));
+    let folder = Directory::new();
     let file = folder.join("weir.toml");
     let write = |text: &str| -> std::io::Result<()> {
         std::fs::create_dir_all(folder.join("config"))?;
@@ -181,6 +182,5 @@ fn without_a_port_it_is_that_of_the_configuration() -> Result<(), Error> {
     let (code, _, errors) = scene.run(&["lo"])?;
     assert_eq!(code, Some(1));
     assert!(errors.contains("lo is not an Ethernet device"), "{errors}");
-    let _ = std::fs::remove_dir_all(folder);
     Ok(())
 }

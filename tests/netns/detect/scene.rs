@@ -1,7 +1,6 @@
 //! An uplink for the laboratory: the router's port, a dumb switch, and the peers behind it.
 
 use std::net::Ipv6Addr;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +13,7 @@ use lab::namespace::{Process, wait_until};
 use lab::relay::{Relay, Treatment};
 use lab::topology::mac;
 use lab::{Error, Lab, Offloads, Tap};
+use testing::Directory;
 use weir_tests::{LIMIT, binary};
 
 /// The router and its port; the switch and its port for the router.
@@ -32,18 +32,9 @@ pub struct Scene {
     threads: Vec<Thread>,
     relays: Vec<Relay>,
     pub lab: Lab,
-    pub folder: PathBuf,
+    pub folder: Directory,
     /// Devices at the switch whose link follows the link of the router's port.
     pub ends: Vec<String>,
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        self.processes.clear();
-        self.threads.clear();
-        self.relays.clear();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
 }
 
 impl Scene {
@@ -53,8 +44,7 @@ impl Scene {
         lab.host(ROUTER)?;
         let line = lab.host(LINE)?;
         line.ip("link add sw type bridge mcast_snooping 0\nlink set sw up")?;
-        let folder = std::env::temp_dir().join(line.name());
-        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+        let folder = Directory::new();
         let scene = Self {
             processes: Vec::new(),
             threads: Vec::new(),

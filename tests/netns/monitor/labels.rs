@@ -7,6 +7,7 @@ use answers::{Device, DeviceLabelled};
 use lab::namespace::wait_until;
 use lab::transfer::ask_tcp;
 use lab::{Error, topology};
+use testing::Directory;
 use weir_tests::LIMIT;
 
 use super::{ECHO, Runs, Scene, failed};
@@ -36,8 +37,7 @@ impl Scene {
 
 #[test]
 fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
-    let folder = std::env::temp_dir().join(format!("weir-labels-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let folder = Directory::new();
     let mac = topology::text(topology::mac("client", "eth0"));
     let client = lab::gateway::CLIENT.to_string();
     let (leases, choices) = (folder.join("leases"), folder.join("kept/devices"));
@@ -143,5 +143,5 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let seen = scene.seen(mac)?;
     assert_eq!(seen.vendor.as_deref(), Some("Raspberry Pi Foundation"));
     assert!(!seen.made_up);
-    std::fs::remove_dir_all(&folder).map_err(Error::system("remove a folder"))
+    Ok(())
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use lab::namespace::wait_until;
 use lab::transfer::ask_tcp;
 use lab::{Error, Lab, topology};
+use testing::Directory;
 use weir_tests::LIMIT;
 
 use super::{ECHO, Runs, Scene, failed};
@@ -34,8 +35,7 @@ fn forge(lab: &Lab, name: &str, address: IpAddr) -> Result<(), Error> {
 /// client's TLS hello.
 #[test]
 fn devices_and_far_ends_have_names() -> Result<(), Error> {
-    let folder = std::env::temp_dir().join(format!("weir-leases-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let folder = Directory::new();
     let leases = folder.join("leases");
     let config = format!("[monitor]\nleases = [{leases:?}]\n");
     let scene = Scene::begin(Runs::With("tc"), &config)?;
@@ -124,7 +124,6 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
         let _openssl = scene.client()?.start(&mut openssl)?;
         wait_for("shop.example.org", &|| Ok(()))
     });
-    let _ = std::fs::remove_dir_all(&folder);
     named.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))?;
     assert!(!seen.contains('\x1b'), "{seen}");
     Ok(())

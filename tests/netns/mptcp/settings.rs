@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use kernel::sysctls::Sysctls;
 use lab::{Error, Lab};
+use testing::Directory;
 
 #[test]
 fn settings_are_put_back_after_a_kill() -> Result<(), Error> {
@@ -11,8 +12,7 @@ fn settings_are_put_back_after_a_kill() -> Result<(), Error> {
     let mut lab = Lab::new();
     lab.host("one")?;
     lab.host("other")?;
-    let folder = std::env::temp_dir().join(format!("weir-settings-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let folder = Directory::new();
     let note: PathBuf = folder.join("settings");
     let value = |role: &str| -> Result<String, Error> {
         let text = lab
@@ -48,5 +48,5 @@ fn settings_are_put_back_after_a_kill() -> Result<(), Error> {
         sysctls.restore()
     })?;
     assert_eq!(value("one")?, usual);
-    std::fs::remove_dir_all(&folder).map_err(Error::system("clean up"))
+    Ok(())
 }

@@ -2,7 +2,6 @@
 //! script that does what OpenWrt's script does.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use lab::uplinks::{Cut, Options, SERVER};
 use lab::{Error, Uplinks};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testing::Directory;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
@@ -34,19 +34,18 @@ esac
 struct Lease<'a> {
     uplinks: &'a Uplinks,
     path: usize,
-    folder: PathBuf,
+    // The order matters: both programs end before their folder goes.
     client: Option<Process>,
     server: Option<Process>,
+    folder: Directory,
 }
 
 impl<'a> Lease<'a> {
     /// Replaces the address that the lab gave the path.
     fn begin(uplinks: &'a Uplinks, path: usize) -> Result<Self, Error> {
-        let folder = std::env::temp_dir().join(uplinks.provider(path).name());
+        let folder = Directory::new();
         let script = folder.join("script");
-        std::fs::create_dir_all(&folder)
-            .and_then(|()| std::fs::write(&script, SCRIPT))
-            .map_err(Error::system("write udhcpc's script"))?;
+        std::fs::write(&script, SCRIPT).map_err(Error::system("write udhcpc's script"))?;
         uplinks
             .router()
             .run(&format!("chmod +x {}", script.display()))?;
@@ -142,14 +141,6 @@ impl<'a> Lease<'a> {
         let device = self.uplinks.device(self.path);
         let line = format!("ip link set {device} {state}");
         self.uplinks.router().run(&line).map(drop)
-    }
-}
-
-impl Drop for Lease<'_> {
-    fn drop(&mut self) {
-        self.client = None;
-        self.server = None;
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

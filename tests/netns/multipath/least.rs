@@ -8,6 +8,7 @@ use lab::Error;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER};
+use testing::Directory;
 use weir_tests::partner::Pair;
 use weir_tests::{LIMIT, binary};
 
@@ -85,12 +86,12 @@ fn a_second_partner_leaves_the_first_alone(pair: &Pair) -> Result<(), Error> {
     assert!(told.contains("another partner uses the folder"), "{told}");
     assert!(!told.contains("no tunnel"), "{told}");
     // A second partner with its own folder does not take the first partner's connections either.
-    let folder = std::env::temp_dir().join(format!("{}-second", pair.uplinks.partner().name()));
+    let folder = Directory::new();
     let other = |more: &[&str]| {
         let mut command = Command::new(binary());
         command
             .args(["multipath", "serve", "--state"])
-            .arg(&folder)
+            .arg(folder.path())
             .args(more);
         let told = pair.uplinks.partner().enter(|| command.output())?;
         let told = told.map_err(Error::system("run weir multipath"))?;
@@ -109,7 +110,6 @@ fn a_second_partner_leaves_the_first_alone(pair: &Pair) -> Result<(), Error> {
         told.contains("an address of this machine") && told.contains(&own),
         "{told}"
     );
-    let _ = fs::remove_dir_all(&folder);
     assert_eq!(limits()?, before);
     assert!(!pair.partner.tell(&["list"])?.contains("has not served"));
     Ok(())

@@ -14,6 +14,7 @@ use lab::random::Random;
 use lab::transfer::Transfer;
 use lab::uplinks::{Options, PARTNER, SERVER};
 use lab::{Error, Namespace};
+use testing::Directory;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
@@ -26,7 +27,7 @@ const FILE: usize = 20 << 20;
 /// programs' files.
 struct Stage {
     pair: Pair,
-    folder: PathBuf,
+    folder: Directory,
 }
 
 impl Stage {
@@ -38,8 +39,7 @@ impl Stage {
              chain in {{\n type filter hook input priority 0\n iifname != eth0 accept\n\
              ip saddr {PARTNER} counter name partner accept\n counter name others\n }}\n }}\n"
         ))?;
-        let folder = std::env::temp_dir().join(pair.uplinks.server().name());
-        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+        let folder = Directory::new();
         Ok(Self { pair, folder })
     }
 
@@ -107,12 +107,6 @@ impl Stage {
         assert_eq!(packets("others")?, 0, "packets of others came");
         assert_eq!(self.pair.paths()?.connections.direct, 0);
         Ok(())
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

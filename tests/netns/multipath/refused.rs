@@ -3,24 +3,24 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use answers::PartnerState;
 use lab::Error;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER, Uplinks};
+use testing::Directory;
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir, binary};
 
 use crate::multipath::{SECOND, at};
 
 /// A folder with an `nft` that refuses while a flag file exists beside it.
-struct Firewall(PathBuf);
+struct Firewall(Directory);
 
 impl Firewall {
-    fn new(name: &str) -> Result<Self, Error> {
-        let folder = std::env::temp_dir().join(format!("{name}-nft"));
+    fn new() -> Result<Self, Error> {
+        let folder = Directory::new();
         let flag = folder.join("refuses");
         let script = format!(
             "#!/bin/sh\n[ -e {} ] && {{ echo busy >&2; exit 1; }}\nexec {} \"$@\"\n",
@@ -28,7 +28,6 @@ impl Firewall {
             "/usr/sbin/nft"
         );
         let write = || {
-            fs::create_dir_all(&folder)?;
             fs::write(folder.join("nft"), script)?;
             fs::set_permissions(folder.join("nft"), PermissionsExt::from_mode(0o755))
         };
@@ -50,17 +49,10 @@ impl Firewall {
     }
 }
 
-impl Drop for Firewall {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn rules_that_were_refused_are_tried_again() -> Result<(), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[100]))?;
-    let (router, there) = (uplinks.router().name(), uplinks.partner().name());
-    let (routers, partners) = (Firewall::new(router)?, Firewall::new(there)?);
+    let (routers, partners) = (Firewall::new()?, Firewall::new()?);
     let partner = Partner::by(uplinks.partner(), &["env", &partners.path()])?;
     let line = partner.pair(&PARTNER.to_string())?;
     let weir = routers.0.join("weir");

@@ -12,6 +12,7 @@ use lab::wire::Tap;
 use lab::{Error, Namespace};
 use multipath_core::frame::Kind;
 use multipath_core::{Open, Sealer, Status};
+use testing::Directory;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
@@ -102,8 +103,7 @@ fn with_all_no_word_of_a_client_is_on_the_wire() -> Result<(), Error> {
 /// Runs OpenSSL's server, which reverses each line, and its client. They end with their namespaces.
 fn backwards(pair: &Pair, line: &str) -> Result<String, Error> {
     let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
-    let folder = std::env::temp_dir().join(format!("{}-tls", server.name()));
-    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let folder = Directory::new();
     let (key, certificate) = (folder.join("key"), folder.join("certificate"));
     server.run(&format!(
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=example \
@@ -139,7 +139,6 @@ fn backwards(pair: &Pair, line: &str) -> Result<String, Error> {
         Ok(answer.trim().to_owned())
     });
     drop((asking, serving));
-    let _ = std::fs::remove_dir_all(folder);
     answer.map_err(Error::system("ask by TLS"))
 }
 

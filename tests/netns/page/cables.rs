@@ -2,9 +2,10 @@
 
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Options};
+use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
-use super::{browse, system};
+use super::browse;
 
 /// Name of the page's own test.
 const KEPT: &str = "a port is kept, and found out again";
@@ -14,8 +15,7 @@ const KEPT: &str = "a port is kept, and found out again";
 fn a_browser_chooses_what_a_port_is_for() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;
     let router = lab.node("router")?;
-    let folder = std::env::temp_dir().join(format!("weir-page-cables-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(system("make a folder"))?;
+    let folder = Directory::new();
     let file = |name: &str| folder.join(name);
     let config = format!(
         "[cables]\nmode = \"auto\"\nports = [\"lan0\"]\nchoices = {:?}\n\
@@ -39,7 +39,6 @@ fn a_browser_chooses_what_a_port_is_for() -> Result<(), Error> {
         &more,
     );
     let kept = ports();
-    let _ = std::fs::remove_dir_all(&folder);
     let said = said?;
     // The browser prints a reason behind the name of a skipped test.
     assert!(

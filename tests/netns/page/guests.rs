@@ -1,9 +1,10 @@
 //! The page of a router with a portal: the administrator's part.
 
 use lab::{Error, Lab, Options};
+use testing::Directory;
 use weir_tests::Weir;
 
-use super::{browse, system};
+use super::browse;
 
 /// Name of the page's own test.
 const SALE: &str = "a voucher is sold, renamed and revoked";
@@ -18,8 +19,7 @@ const EDITED: &str = "what guests read is edited";
 fn a_browser_sells_vouchers() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;
     let router = lab.node("router")?;
-    let folder = std::env::temp_dir().join(format!("weir-page-guests-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(system("make a folder"))?;
+    let folder = Directory::new();
     let file = |name: &str| folder.join(name);
     let config = format!(
         "[portal]\ndevices = [\"lan0\"]\nvouchers = {:?}\n[history]\nfile = {:?}\n[web]\n\
@@ -49,7 +49,6 @@ fn a_browser_sells_vouchers() -> Result<(), Error> {
     let listed = router.run(&format!("{binary} portal voucher list --socket {socket}"));
     let figures = router.run(&format!("{binary} portal figures --json --socket {socket}"));
     let shown = lab.node("client")?.run(&format!("curl -s -m 10 {page}"));
-    let _ = std::fs::remove_dir_all(&folder);
     // The browser prints a reason behind the name of a skipped test.
     let seen = seen?;
     for one in [SALE, SHEET, EDITED] {

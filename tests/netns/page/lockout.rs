@@ -7,6 +7,7 @@ use answers::Device;
 use lab::namespace::wait_until;
 use lab::topology::{Offloads, mac, text};
 use lab::{Error, Lab, Namespace, Options};
+use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
 const PASSWORD: &str = "a household's own words";
@@ -38,8 +39,7 @@ fn a_host_that_guesses_keeps_nobody_else_out() -> Result<(), Error> {
         lab.address("client", "eth0", &format!("{address}/24"))?;
     }
     let (router, client, other) = (lab.node("router")?, lab.node("client")?, lab.node("other")?);
-    let folder = std::env::temp_dir().join(format!("weir-lockout-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let folder = Directory::new();
     let password = folder.join("password");
     let config = format!(
         "[web]\nlisten = [\"192.168.1.1:80\", \"192.168.2.1:80\"]\ninsecure = true\n\
@@ -76,7 +76,6 @@ fn a_host_that_guesses_keeps_nobody_else_out() -> Result<(), Error> {
         log_in(other, "192.168.2.2", "192.168.2.1", PASSWORD)?,
         "200"
     );
-    let _ = std::fs::remove_dir_all(&folder);
     Ok(())
 }
 

@@ -9,10 +9,11 @@ use lab::Error;
 use lab::transfer::Transfer;
 use lab::uplinks::{Options, PARTNER, SERVER};
 use lab::{Namespace, Uplinks};
+use testing::Directory;
 use weir_tests::partner::Partner;
 use weir_tests::{LIMIT, Weir};
 
-use super::{browse, fetch, serve, system};
+use super::{browse, fetch, serve};
 
 /// More than both uplinks carry, bytes a second.
 const MUCH: u64 = 20_000_000;
@@ -29,8 +30,7 @@ fn a_browser_sees_what_each_path_carries() -> Result<(), Error> {
     let partner = Partner::start(uplinks.partner(), &[])?;
     let address = SocketAddr::new(PARTNER, multipath_core::PORT);
     let line = partner.pair(&address.to_string())?;
-    let folder = std::env::temp_dir().join(format!("weir-page-paths-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(system("make a folder"))?;
+    let folder = Directory::new();
     let config = format!(
         "[multipath]\npartner = \"{line}\"\n[history]\nfile = {:?}\n\
          [web]\nlisten = [\"127.0.0.1:9347\"]\nmetrics = \"loopback\"\npassword = {:?}\n",
@@ -56,7 +56,6 @@ fn a_browser_sees_what_each_path_carries() -> Result<(), Error> {
     let figures = figures(router, &weir);
     stop.store(true, Ordering::Relaxed);
     drop(up);
-    let _ = std::fs::remove_dir_all(&folder);
     // The browser prints a reason behind the name of a skipped test.
     assert!(seen?.contains(&format!(" - {PATHS}\n")), "it was left out");
     figures

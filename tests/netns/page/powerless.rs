@@ -7,6 +7,7 @@ use lab::namespace::wait_until;
 use lab::{Error, Lab, Namespace, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
 use crate::page::system;
@@ -59,12 +60,9 @@ fn line(process: i32, name: &str) -> Result<String, Error> {
 /// that process and end with weir.
 #[test]
 fn who_listens_to_strangers_has_no_power() -> Result<(), Error> {
-    let folder = std::env::temp_dir().join(format!("weir-powerless-{}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(system("make a folder"))?;
+    let folder = Directory::new();
     let lab = Lab::gateway(&Options::default())?;
-    let told = tried(lab.node("router")?, &folder);
-    let _ = fs::remove_dir_all(&folder);
-    told
+    tried(lab.node("router")?, &folder)
 }
 
 fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Namespace, Options};
+use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
 const ADDRESS: &str = "127.0.0.1:9347";
@@ -41,8 +42,7 @@ fn write(file: &Path, text: &str, mode: u32) -> Result<(), Error> {
 fn a_part_that_does_not_work_is_told_and_tried_again() -> Result<(), Error> {
     let lab = Lab::gateway(&Options::default())?;
     let router = lab.node("router")?;
-    let folder = std::env::temp_dir().join(format!("weir-troubles-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let folder = Directory::new();
     let token = folder.join("token");
     write(&token, TOKEN, 0o644)?;
     let config = format!(
@@ -75,6 +75,5 @@ fn a_part_that_does_not_work_is_told_and_tried_again() -> Result<(), Error> {
         ("200", vec![])
     );
     weir.end(nix::sys::signal::Signal::SIGTERM)?;
-    let _ = std::fs::remove_dir_all(&folder);
     Ok(())
 }

@@ -11,10 +11,11 @@ use lab::generate::Side;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, Transfer};
 use lab::{Error, Lab, Namespace, Options};
+use testing::Directory;
 use weir_tests::scene::{self, By};
 use weir_tests::{LIMIT, Weir};
 
-use crate::parity::peers::{self, Capture, Folder};
+use crate::parity::peers::{self, Capture};
 use crate::parity::slow::Slow;
 
 const ECHO: u16 = 7;
@@ -99,10 +100,10 @@ fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> R
         weir.wait_for_forwarding(port)?;
     }
     let client = lab.node("client")?;
-    let folder = Folder::new()?;
+    let folder = Directory::new();
     // Captures behind the client's delay and before further delay of the server's answers, as the
     // router sees packets.
-    let capture = Capture::begin(client, "eth0", folder.at("capture.pcap"))?;
+    let capture = Capture::begin(client, "eth0", folder.join("capture.pcap"))?;
     let mut told = [vec![], vec![], vec![]];
     for _ in 0..16 {
         thread::sleep(Duration::from_millis(500));

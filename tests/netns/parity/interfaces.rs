@@ -19,10 +19,11 @@ use lab::{Error, Lab, Namespace, Options, topology};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+use testing::Directory;
 use weir_tests::LIMIT;
 use weir_tests::scene::{self, By, PORT};
 
-use crate::parity::peers::{self, COLLECTOR, Collector, Folder};
+use crate::parity::peers::{self, COLLECTOR, Collector};
 use crate::parity::{at_rest, devices, sums};
 
 /// Port that weir exports to, and ports of the other collectors.
@@ -310,9 +311,9 @@ fn sums_by_interface_are_those_of_the_cards() -> Result<(), Error> {
             Card::new(router, "wan0", SERVER)?,
         ],
     ];
-    let folder = Folder::new()?;
-    let nfcapd = Collector::begin(router, folder.make("nfcapd")?)?;
-    let others = folder.make("others")?;
+    let folder = Directory::new();
+    let nfcapd = Collector::begin(router, peers::make(&folder, "nfcapd")?)?;
+    let others = peers::make(&folder, "others")?;
     let (goflow2, nfacctd) = (goflow2(router, &others)?, nfacctd(router, &others)?);
     let _relay = Relay::begin(router)?;
     let more = format!("[monitor.ipfix]\ncollector = \"127.0.0.1:{ALL}\"\nactive = \"2s\"\n");

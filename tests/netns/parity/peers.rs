@@ -4,48 +4,23 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use answers::Count;
 use lab::namespace::{Process, wait_until};
 use lab::{Error, Namespace};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testing::Directory;
 use weir_tests::LIMIT;
 
 /// Port of nfcapd: the namespace is the test's own, so the port is free.
 pub const COLLECTOR: u16 = 4739;
 
-/// A temporary directory, removed when dropped.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    pub fn new() -> Result<Self, Error> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("weir-parity-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).map_err(Error::system("make a directory"))?;
-        Ok(Self(folder))
-    }
-
-    /// Returns the path of an entry in the directory.
-    pub fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// Creates a directory inside.
-    pub fn make(&self, name: &str) -> Result<PathBuf, Error> {
-        let path = self.at(name);
-        std::fs::create_dir(&path).map_err(Error::system("make a directory"))?;
-        Ok(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Creates a directory inside another.
+pub fn make(folder: &Directory, name: &str) -> Result<PathBuf, Error> {
+    let path = folder.join(name);
+    std::fs::create_dir(&path).map_err(Error::system("make a directory"))?;
+    Ok(path)
 }
 
 /// Returns a program's output. The program must succeed.
@@ -225,21 +200,21 @@ pub fn queue(node: &Namespace, port: u16) -> Result<Option<(u64, u64)>, Error> {
 }
 
 /// Returns softflowd's counts of a capture.
-pub fn softflowd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Table, Error> {
-    let collector = Collector::begin(node, folder.make("softflowd")?)?;
+pub fn softflowd(node: &Namespace, capture: &Path, folder: &Directory) -> Result<Table, Error> {
+    let collector = Collector::begin(node, make(folder, "softflowd")?)?;
     let mut command = Command::new("softflowd");
     // NetFlow 9: nfdump reads softflowd's IPFIX too, but with a different format of times.
     command.args(["-d", "-v", "9", "-c", "none", "-n"]);
     command.arg(format!("127.0.0.1:{COLLECTOR}"));
-    command.arg("-p").arg(folder.at("softflowd.pid"));
+    command.arg("-p").arg(folder.join("softflowd.pid"));
     command.arg("-r").arg(capture);
     output(node, &mut command)?;
     nfdump(node, &collector.end(node)?, "any")
 }
 
 /// Returns nfpcapd's counts of a capture.
-pub fn nfpcapd(node: &Namespace, capture: &Path, folder: &Folder) -> Result<Table, Error> {
-    let directory = folder.make("nfpcapd")?;
+pub fn nfpcapd(node: &Namespace, capture: &Path, folder: &Directory) -> Result<Table, Error> {
+    let directory = make(folder, "nfpcapd")?;
     let mut command = Command::new("nfpcapd");
     command.arg("-r").arg(capture).arg("-w").arg(&directory);
     output(node, &mut command)?;

@@ -13,10 +13,11 @@ use lab::transfer::{Datagrams, Echo, ask_tcp};
 use lab::{Error, Lab, Namespace, Options};
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use testing::Directory;
 use weir_tests::LIMIT;
 use weir_tests::scene::{self, By};
 
-use crate::parity::peers::{self, Capture, Collector, Folder};
+use crate::parity::peers::{self, Capture, Collector};
 
 /// Port of echo servers, and the router's port that forwards to the client's.
 const ECHO: u16 = 7;
@@ -175,16 +176,16 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
     let _echoes = echoes.into_iter().collect::<Result<Vec<_>, Error>>()?;
     let to = SocketAddr::new(SERVER, ECHO);
 
-    let folder = Folder::new()?;
-    let witness = Witness::begin(router, folder.at("conntrack"))?;
+    let folder = Directory::new();
+    let witness = Witness::begin(router, folder.join("conntrack"))?;
     let connect = || {
         client
             .enter(|| TcpStream::connect(to))?
             .map_err(Error::system("connect"))
     };
     let before = connect()?;
-    let collector = Collector::begin(router, folder.make("nfcapd")?)?;
-    let capture = Capture::begin(router, "lo", folder.at("capture.pcap"))?;
+    let collector = Collector::begin(router, peers::make(&folder, "nfcapd")?)?;
+    let capture = Capture::begin(router, "lo", folder.join("capture.pcap"))?;
     let more = format!(
         "[monitor.ipfix]\ncollector = \"127.0.0.1:{}\"\nnat_events = true\n",
         peers::COLLECTOR

@@ -7,6 +7,7 @@ use answers::{RadioPeer, RadioPeers};
 use lab::medium::Medium;
 use lab::namespace::{Process, wait_until};
 use lab::{Error, Lab, Namespace};
+use testing::Directory;
 use weir_tests::radios::{self, RADIO, radios, radios_of_medium};
 use weir_tests::{LIMIT, Weir};
 
@@ -29,7 +30,7 @@ pub struct Scene {
     hostapds: Vec<Process>,
     _medium: Option<Medium>,
     pub lab: Lab,
-    pub folder: PathBuf,
+    pub folder: Directory,
     nodes: &'static [&'static str],
     in_country: bool,
 }
@@ -79,7 +80,7 @@ impl Scene {
             node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
             node.sysctl("net.ipv6.conf.default.disable_ipv6", 1)?;
         }
-        let folder = std::env::temp_dir().join(format!("weir-peering-{}", std::process::id()));
+        let folder = Directory::new();
         Ok(Self {
             weirs: Vec::new(),
             hostapds: Vec::new(),
@@ -297,7 +298,6 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
         if self.in_country {
             let _ = radios::country("00");
         }

@@ -15,7 +15,7 @@ pub(crate) const AT_ONCE: Duration = Duration::from_secs(1);
 pub(crate) struct Place {
     pub(crate) weir: Weir,
     pub(crate) lab: Lab,
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: Directory,
 }
 
 impl Place {
@@ -25,11 +25,7 @@ impl Place {
 
     /// Opens a place with files in its folder, which `more` names as `FOLDER/name`.
     pub(crate) fn open_with(hook: &str, more: &str, files: &[(&str, &str)]) -> Result<Self, Error> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("weir-portal-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(unexpected)?;
+        let folder = Directory::new();
         std::fs::write(folder.join("said.md"), SAID).map_err(unexpected)?;
         for (name, text) in files {
             std::fs::write(folder.join(name), text).map_err(unexpected)?;
@@ -104,12 +100,6 @@ impl Place {
                 self.weir.log()
             ))),
         }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -14,7 +14,7 @@ const HTTPS: u16 = 443;
 
 /// Serves a file by TLS: openssl, with a certificate made here.
 fn serve(place: &Place) -> Result<Process, Error> {
-    let folder = &place.folder;
+    let folder = place.folder.path();
     let mut make = Command::new("openssl");
     make.args(["req", "-x509", "-newkey", "ec", "-pkeyopt"])
         .args(["ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"])
@@ -85,7 +85,7 @@ fn refreshes_disturb_nobody() -> Result<(), Error> {
     ])
     .args(["-w", "%{http_code} %{num_connects} %{size_download}"])
     .arg(format!("https://{SERVER}/file"))
-    .current_dir(&place.folder)
+    .current_dir(place.folder.path())
     .stdin(Stdio::null())
     .stdout(Stdio::piped())
     .stderr(Stdio::piped());

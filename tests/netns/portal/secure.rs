@@ -7,15 +7,11 @@ use super::*;
 const HOST: &str = "portal.example.net";
 
 /// A certificate authority and its certificates.
-struct Authority(PathBuf);
+struct Authority(Directory);
 
 impl Authority {
     fn new() -> Result<Self, Error> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("weir-authority-{}-{number}", std::process::id());
-        let authority = Self(std::env::temp_dir().join(name));
-        std::fs::create_dir_all(&authority.0).map_err(unexpected)?;
+        let authority = Self(Directory::new());
         authority.openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority -days 2 \
              -keyout ca.key -out ca.pem",
@@ -26,7 +22,9 @@ impl Authority {
 
     fn openssl(&self, line: &str) -> Result<(), Error> {
         let mut openssl = Command::new("openssl");
-        openssl.args(line.split_whitespace()).current_dir(&self.0);
+        openssl
+            .args(line.split_whitespace())
+            .current_dir(self.0.path());
         let done = openssl.output().map_err(unexpected)?;
         match done.status.success() {
             true => Ok(()),
@@ -50,12 +48,6 @@ impl Authority {
     fn settings(&self) -> String {
         let (certificate, key) = (self.0.join("host.pem"), self.0.join("host.key"));
         format!("host = \"{HOST}\"\ncertificate = {certificate:?}\ncertificate_key = {key:?}\n")
-    }
-}
-
-impl Drop for Authority {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

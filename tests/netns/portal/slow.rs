@@ -32,8 +32,7 @@ fn connect(host: &Namespace, from: Ipv4Addr, to: SocketAddr) -> Result<TcpStream
 /// page 20 times of 20, and DNS answers by TCP.
 #[test]
 fn a_slow_device_keeps_no_guest_out() -> Result<(), Error> {
-    let folder = std::env::temp_dir().join(format!("weir-portal-slow-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(unexpected)?;
+    let folder = Directory::new();
     std::fs::write(folder.join("said.md"), place::SAID).map_err(unexpected)?;
     let mut lab = Lab::gateway(&Options::default())?;
     lab.host("other")?;

@@ -2,11 +2,12 @@
 //! client in the LAN.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Options, Process};
 use serde_json::{Value, json};
+use testing::Directory;
 use weir_tests::{LIMIT, Weir, binary};
 
 const PASSWORD: &str = "a household's own words";
@@ -16,14 +17,14 @@ pub struct Router {
     pub weir: Weir,
     pub serving: Process,
     pub lab: Lab,
-    pub folder: PathBuf,
+    pub folder: Directory,
 }
 
 impl Router {
     pub fn new() -> Result<Self, Error> {
         let lab = Lab::gateway(&Options::default())?;
         let router = lab.node("router")?;
-        let folder = std::env::temp_dir().join(format!("{}-setup", router.name()));
+        let folder = Directory::new();
         let failed = Error::system("prepare a router");
         let prepare = || -> std::io::Result<()> {
             let config = folder.join("etc/config");
@@ -196,11 +197,5 @@ impl Router {
             "address flush dev eth0\naddress add {address}/24 dev eth0"
         ))?;
         Ok(())
-    }
-}
-
-impl Drop for Router {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,12 +1,12 @@
 //! Clients with the files that the router showed once come in by OpenVPN; all others are refused.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use lab::namespace::{Process, wait_until};
 use lab::{Error, Lab, Namespace};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair};
 use serde_json::{Value, json};
+use testing::Directory;
 use weir_tests::{LIMIT, binary};
 
 use super::router::{FAR, Provider, Router, WAN, ask, lab as scene, lease, serve, unexpected};
@@ -20,7 +20,7 @@ struct Scene {
     _serving: Process,
     router: Router,
     _provider: Provider,
-    folder: PathBuf,
+    folder: Directory,
     lab: Lab,
 }
 
@@ -54,8 +54,7 @@ impl Scene {
         wait_until("the setup process listens", LIMIT, || {
             Ok(router.run("test -S /run/weir-setup/socket").is_ok())
         })?;
-        let folder = std::env::temp_dir().join(format!("{}-openvpn", node.name()));
-        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+        let folder = Directory::new();
         Ok(Self {
             _serving: serving,
             router,
@@ -165,12 +164,6 @@ impl Scene {
         );
         process.stop();
         Ok(())
-    }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use lab::namespace::{Process, wait_until};
 use lab::{Error, Lab, Namespace};
+use testing::Directory;
 use weir_tests::{LIMIT, binary};
 
 pub fn unexpected(text: impl Into<String>) -> Error {
@@ -20,8 +20,8 @@ fn repository() -> PathBuf {
 
 /// A machine with its own host name, `/etc`, `/run` and processes, which end with it.
 pub struct Router {
-    machine: Process,
-    folder: PathBuf,
+    _machine: Process,
+    folder: Directory,
     /// Id of the machine's first process.
     init: String,
 }
@@ -54,11 +54,7 @@ while :; do sleep 1000 & wait; done
 impl Router {
     /// Starts a router in a namespace with the packages to render; nothing is rendered yet.
     pub fn start(node: &Namespace, packages: &[(&str, &str)]) -> Result<Self, Error> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("weir-debian-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+        let folder = Directory::new();
         let mut unshare = Command::new("unshare");
         unshare
             .args([
@@ -70,7 +66,7 @@ impl Router {
                 "--kill-child",
             ])
             .args(["bash", "-c", INIT, "init"])
-            .arg(&folder)
+            .arg(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         let machine = node.start(&mut unshare)?;
@@ -82,7 +78,7 @@ impl Router {
         let of = format!("pgrep -P {}", machine.id());
         let init = node.run(&of)?.trim().to_owned();
         let router = Self {
-            machine,
+            _machine: machine,
             folder,
             init,
         };
@@ -217,13 +213,6 @@ impl Router {
             |error| error.to_string(),
             |output| String::from_utf8_lossy(&output.stdout).into_owned(),
         )
-    }
-}
-
-impl Drop for Router {
-    fn drop(&mut self) {
-        self.machine.stop();
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

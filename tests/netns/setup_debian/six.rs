@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use lab::Error;
 use lab::namespace::wait_until;
+use testing::Directory;
 use weir_tests::LIMIT;
 
 use super::DECIDED;
@@ -37,8 +38,7 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
         client.run(&set)?;
     }
     let _host = say_by(far, "TCP6", 81, "echo $SOCAT_PEERADDR")?;
-    let folder = std::env::temp_dir().join(format!("weir-delegates-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let folder = Directory::new();
     let start = |name: &str, text: &str, words: &[&str]| {
         let file = folder.join(name);
         std::fs::write(&file, text).map_err(Error::system("write a file"))?;
@@ -72,97 +72,93 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
         &["-f", "-c"],
     )?;
     let router = Router::start(node, &[])?;
-    let done = (|| {
-        let told = |error| unexpected(format!("{error}\n{}", router.logs()));
-        router.write(
-            "systemd/networkd.conf",
-            "[DHCPv6]\nDUIDType=vendor\nDUIDRawData=00:00:ab:11:01:02:03:04:05:06:07:08\n",
-        )?;
-        router.write("document.toml", DECIDED)?;
-        let said = router
-            .setup("import --within 300 /etc/document.toml")
-            .map_err(told)?;
-        assert!(
-            said.contains("The router is 192.168.77.1/24 inside."),
-            "{said}"
-        );
-        router.wait("br-lan", "192.168.77.1/24")?;
-        router.wait("eth0", &format!("{WAN}/24"))?;
-        router.setup("confirm")?;
+    let told = |error| unexpected(format!("{error}\n{}", router.logs()));
+    router.write(
+        "systemd/networkd.conf",
+        "[DHCPv6]\nDUIDType=vendor\nDUIDRawData=00:00:ab:11:01:02:03:04:05:06:07:08\n",
+    )?;
+    router.write("document.toml", DECIDED)?;
+    let said = router
+        .setup("import --within 300 /etc/document.toml")
+        .map_err(told)?;
+    assert!(
+        said.contains("The router is 192.168.77.1/24 inside."),
+        "{said}"
+    );
+    router.wait("br-lan", "192.168.77.1/24")?;
+    router.wait("eth0", &format!("{WAN}/24"))?;
+    router.setup("confirm")?;
 
-        let has = |show: &dyn Fn(&str) -> Result<String, Error>, device: &str| {
-            let shown = show(&format!(
-                "ip -6 -brief address show dev {device} scope global"
-            ))?;
-            Ok(shown.contains("2001:db8:77:aa"))
-        };
-        wait_until("the router has a part of the prefix", LIMIT, || {
-            has(&|line| router.run(line), "br-lan")
-        })
-        .map_err(told)?;
-        wait_until("the client has an address of it", LIMIT, || {
-            has(&|line| client.run(line), "eth0")
-        })
-        .map_err(told)?;
-        // Adds the route that a provider's router derives from its answer; WIDE's server does not.
-        let shown = router.run("ip -6 -brief address show dev eth0 scope link")?;
-        let gateway = shown.split_whitespace().nth(2).unwrap_or_default();
-        let gateway = gateway.split('/').next().unwrap_or_default();
-        far.run(&format!("ip -6 route add {PREFIX} via {gateway} dev eth0"))?;
-        let mut seen = None;
+    let has = |show: &dyn Fn(&str) -> Result<String, Error>, device: &str| {
+        let shown = show(&format!(
+            "ip -6 -brief address show dev {device} scope global"
+        ))?;
+        Ok(shown.contains("2001:db8:77:aa"))
+    };
+    wait_until("the router has a part of the prefix", LIMIT, || {
+        has(&|line| router.run(line), "br-lan")
+    })
+    .map_err(told)?;
+    wait_until("the client has an address of it", LIMIT, || {
+        has(&|line| client.run(line), "eth0")
+    })
+    .map_err(told)?;
+    // Adds the route that a provider's router derives from its answer; WIDE's server does not.
+    let shown = router.run("ip -6 -brief address show dev eth0 scope link")?;
+    let gateway = shown.split_whitespace().nth(2).unwrap_or_default();
+    let gateway = gateway.split('/').next().unwrap_or_default();
+    far.run(&format!("ip -6 route add {PREFIX} via {gateway} dev eth0"))?;
+    let mut seen = None;
+    wait_until("the far host answers", LIMIT, || {
+        seen = ask(client, FAR6)?;
+        Ok(seen.is_some())
+    })
+    .map_err(told)?;
+    let seen = seen.unwrap_or_default();
+    assert!(seen.contains("2001:0db8:0077:aa"), "{seen}");
+    // Connections from outside to the delegated prefix are refused.
+    let inside = say_by(client, "TCP6", 80, "echo inside")?;
+    let address = seen.trim_matches(['[', ']']);
+    assert!(ask(node, &format!("[{address}]:80"))?.is_some());
+    assert_eq!(ask(far, &format!("[{address}]:80"))?, None);
+    drop(inside);
+
+    // IPv4 works, too.
+    let reaches = || {
         wait_until("the far host answers", LIMIT, || {
-            seen = ask(client, FAR6)?;
-            Ok(seen.is_some())
+            Ok(ask(client, FAR)?.as_deref() == Some(WAN))
         })
-        .map_err(told)?;
-        let seen = seen.unwrap_or_default();
-        assert!(seen.contains("2001:0db8:0077:aa"), "{seen}");
-        // Connections from outside to the delegated prefix are refused.
-        let inside = say_by(client, "TCP6", 80, "echo inside")?;
-        let address = seen.trim_matches(['[', ']']);
-        assert!(ask(node, &format!("[{address}]:80"))?.is_some());
-        assert_eq!(ask(far, &format!("[{address}]:80"))?, None);
-        drop(inside);
+        .map_err(told)
+    };
+    let address = lease(client, "eth0").map_err(told)?;
+    assert!(address.starts_with("192.168.77."), "{address}");
+    reaches()?;
+    assert!(router.read("shadow").contains("root:$6$"), "the password");
+    assert_eq!(router.run("hostname")?.trim(), "attic");
 
-        // IPv4 works, too.
-        let reaches = || {
-            wait_until("the far host answers", LIMIT, || {
-                Ok(ask(client, FAR)?.as_deref() == Some(WAN))
-            })
-            .map_err(told)
-        };
-        let address = lease(client, "eth0").map_err(told)?;
-        assert!(address.starts_with("192.168.77."), "{address}");
-        reaches()?;
-        assert!(router.read("shadow").contains("root:$6$"), "the password");
-        assert_eq!(router.run("hostname")?.trim(), "attic");
+    // Only the open port is reachable.
+    client.ip("address add 192.168.77.2/24 dev eth0\n")?;
+    let _inside = serve(client, 80)?;
+    let _own = serve(node, 22)?;
+    assert!(
+        ask(far, &format!("{WAN}:8080"))?.is_some(),
+        "{}",
+        router.logs()
+    );
+    assert_eq!(ask(far, &format!("{WAN}:22"))?, None);
 
-        // Only the open port is reachable.
-        client.ip("address add 192.168.77.2/24 dev eth0\n")?;
-        let _inside = serve(client, 80)?;
-        let _own = serve(node, 22)?;
-        assert!(
-            ask(far, &format!("{WAN}:8080"))?.is_some(),
-            "{}",
-            router.logs()
-        );
-        assert_eq!(ask(far, &format!("{WAN}:22"))?, None);
-
-        // A device is blocked from the Internet, and unblocked again.
-        let link = client.run("ip -brief link show dev eth0")?;
-        let mac = link.split_whitespace().nth(2).unwrap_or_default();
-        let blocked =
-            |list: &str| format!("format = 1\n[firewall]\nforwards = []\nblocked = [{list}]\n");
-        let one = format!("{{ name = \"Telly\", mac = \"{mac}\" }}");
-        router.write("document.toml", &blocked(&one))?;
-        router.setup("import /etc/document.toml").map_err(told)?;
-        router.setup("confirm")?;
-        assert_eq!(ask(client, FAR)?, None);
-        assert_eq!(ask(far, &format!("{WAN}:8080"))?, None, "closed again");
-        router.write("document.toml", &blocked(""))?;
-        router.setup("import /etc/document.toml").map_err(told)?;
-        reaches()
-    })();
-    let _ = std::fs::remove_dir_all(&folder);
-    done
+    // A device is blocked from the Internet, and unblocked again.
+    let link = client.run("ip -brief link show dev eth0")?;
+    let mac = link.split_whitespace().nth(2).unwrap_or_default();
+    let blocked =
+        |list: &str| format!("format = 1\n[firewall]\nforwards = []\nblocked = [{list}]\n");
+    let one = format!("{{ name = \"Telly\", mac = \"{mac}\" }}");
+    router.write("document.toml", &blocked(&one))?;
+    router.setup("import /etc/document.toml").map_err(told)?;
+    router.setup("confirm")?;
+    assert_eq!(ask(client, FAR)?, None);
+    assert_eq!(ask(far, &format!("{WAN}:8080"))?, None, "closed again");
+    router.write("document.toml", &blocked(""))?;
+    router.setup("import /etc/document.toml").map_err(told)?;
+    reaches()
 }

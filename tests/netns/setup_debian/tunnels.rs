@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use lab::Error;
 use lab::namespace::wait_until;
+use testing::Directory;
 use weir_tests::LIMIT;
 
 use super::router::{Provider, Router, WAN, ask, lab as scene, lease, serve, unexpected};
@@ -124,8 +125,7 @@ fn a_provider_is_dialled_over_a_vlan() -> Result<(), Error> {
         address add 198.51.100.1/32 dev lo\n",
     )?;
     let _host = serve(far, 80)?;
-    let folder = std::env::temp_dir().join(format!("weir-dial-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let folder = Directory::new();
     let file = |name: &str, text: &str| {
         std::fs::write(folder.join(name), text).map_err(Error::system("write a file"))
     };
@@ -144,7 +144,7 @@ fn a_provider_is_dialled_over_a_vlan() -> Result<(), Error> {
             "mount --bind $0/secrets /etc/ppp/chap-secrets; exec pppoe-server -F -C isp -L \
               203.0.113.1 -R 203.0.113.100 -I eth0.7 -O $0/options",
         )
-        .arg(&folder)
+        .arg(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null());
     let _server = far.start(&mut server)?;
@@ -157,25 +157,21 @@ fn a_provider_is_dialled_over_a_vlan() -> Result<(), Error> {
     let mut packages = PACKAGES;
     packages[0].1 = &network;
     let router = Router::start(lab.node("router")?, &packages)?;
-    let done = (|| {
-        router.reload("network")?;
-        let logs = |error| unexpected(format!("{error}\n{}", router.logs()));
-        wait_until("the provider has given an address", LIMIT, || {
-            let shown = router.run("ip -brief address show dev pppoe-wan");
-            Ok(shown.unwrap_or_default().contains(WAN))
-        })
-        .map_err(logs)?;
-        lease(client, "eth0").map_err(logs)?;
-        let mut seen = None;
-        wait_until("the far host answers", LIMIT, || {
-            seen = ask(client, "198.51.100.1:80")?;
-            Ok(seen.is_some())
-        })
-        .map_err(logs)?;
-        assert_eq!(seen.as_deref(), Some(WAN));
-        assert!(router.read("ppp/resolv.conf").contains("192.0.2.53"));
-        Ok(())
-    })();
-    let _ = std::fs::remove_dir_all(&folder);
-    done
+    router.reload("network")?;
+    let logs = |error| unexpected(format!("{error}\n{}", router.logs()));
+    wait_until("the provider has given an address", LIMIT, || {
+        let shown = router.run("ip -brief address show dev pppoe-wan");
+        Ok(shown.unwrap_or_default().contains(WAN))
+    })
+    .map_err(logs)?;
+    lease(client, "eth0").map_err(logs)?;
+    let mut seen = None;
+    wait_until("the far host answers", LIMIT, || {
+        seen = ask(client, "198.51.100.1:80")?;
+        Ok(seen.is_some())
+    })
+    .map_err(logs)?;
+    assert_eq!(seen.as_deref(), Some(WAN));
+    assert!(router.read("ppp/resolv.conf").contains("192.0.2.53"));
+    Ok(())
 }
