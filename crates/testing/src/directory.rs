@@ -32,6 +32,17 @@ impl Directory {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Writes a file below the directory, and returns its path.
+    ///
+    /// # Panics
+    /// The file cannot be written.
+    pub fn write(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, content).expect("written");
+        path
+    }
 }
 
 impl Deref for Directory {

@@ -205,15 +205,16 @@ fn years(store: &Connection) -> Result<BTreeSet<i64>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sample::{Folder, entry, sample, snapshot};
+    use crate::store::sample::{entry, sample, snapshot};
     use crate::time::hour_of;
     use jiff::civil::date;
+    use testing::Directory;
 
     #[test]
     fn files_are_whole_and_no_others_of_their_kind_remain() {
         let hour = hour_of(date(2019, 10, 17));
         let (data, _) = sample(&[snapshot(hour, vec![entry(hour, "a", 1)])]);
-        let out = Folder::new();
+        let out = Directory::new();
         let file = |name: &str| out.path().join(name);
         let before = hour_of(date(2018, 10, 17));
         let (earlier, _) = sample(&[snapshot(before, vec![entry(before, "a", 1)])]);
@@ -262,7 +263,7 @@ mod tests {
         let (data, _) = sample(&[]);
         for name in ["observations-1999.parquet", "months.parquet"] {
             for is_folder in [false, true] {
-                let out = Folder::new();
+                let out = Directory::new();
                 let there = out.path().join(name);
                 match is_folder {
                     true => fs::create_dir(&there).unwrap(),
@@ -281,7 +282,7 @@ mod tests {
     #[test]
     fn an_empty_store_has_no_years() {
         let (data, _) = sample(&[]);
-        let out = Folder::new();
+        let out = Directory::new();
         let written = parquet(data.path(), out.path(), false).unwrap();
         assert_eq!(written.len(), 5);
         assert!(written.iter().all(|file| file.rows == 0));

@@ -9,6 +9,7 @@ use lab::Lab;
 use lab::gateway;
 use lab::namespace::Namespace;
 use serde_json::{Value, json};
+use testing::Directory;
 
 /// Runs `weir check` in a namespace, without a daemon unless `socket` names one's socket.
 fn check(node: &Namespace, options: &[&str], socket: &str) -> (Option<i32>, String) {
@@ -91,11 +92,10 @@ fn a_plain_router_can_be_used() {
 fn multipath_has_its_own_rows() {
     let lab = gateway();
     let router = lab.node("router").expect("a router");
-    let folder = std::env::temp_dir().join(format!("weir-check-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = Directory::new();
     let pair = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(["multipath", "pair", "203.0.113.10", "--state"])
-        .arg(&folder)
+        .arg(folder.path())
         .output()
         .expect("runs");
     let line = String::from_utf8(pair.stdout).expect("text");
@@ -135,7 +135,6 @@ fn multipath_has_its_own_rows() {
     let missing: Vec<_> = off.iter().filter(|row| row["present"] == false).collect();
     assert_eq!(missing.len(), 1, "{missing:#?}");
     assert_eq!(missing[0]["hint"], "sysctl net.mptcp.enabled=1");
-    std::fs::remove_dir_all(folder).expect("removed");
 }
 
 /// Names and kinds of all JSON fields are part of the interface.

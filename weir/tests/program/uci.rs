@@ -9,16 +9,15 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use testing::Directory;
 
 /// A temporary folder, with `c` for configuration and a `uci` in `bin`.
-struct Place(PathBuf);
+struct Place(Directory);
 
 impl Place {
     fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("weir-uci-{}-{n}", std::process::id()));
+        let folder = Directory::new();
         fs::create_dir_all(folder.join("bin")).expect("a folder for programs");
         fs::create_dir_all(folder.join("c")).expect("a folder for configuration");
         let program = folder.join("bin/uci");
@@ -44,7 +43,7 @@ impl Place {
         path.push(":/usr/bin:/bin");
         let output = Command::new("sh")
             .args(["-c", &script])
-            .current_dir(&self.0)
+            .current_dir(self.0.path())
             .env("PATH", path)
             .stdin(Stdio::null())
             .output()
@@ -60,12 +59,6 @@ impl Place {
             code => writeln!(said, "[{}]", code.unwrap_or(-1)).expect("a string"),
         }
         said
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testing::Directory;
 
 const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 const NETWORK: &str = "# the roof\nconfig interface 'lan'\n\toption proto 'static'   # by hand\n\toption ipaddr '192.168.1.1'\n";
@@ -16,13 +16,11 @@ const CHANGED: &str = "# the roof\nconfig interface 'lan'\n\toption proto 'stati
 const SYSTEM: &str = "config system\n\toption hostname 'old'\n";
 
 /// A router's folders, inside a temporary folder.
-struct Place(PathBuf);
+struct Place(Directory);
 
 impl Place {
     fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("weir-setup-{}-{n}", std::process::id()));
+        let folder = Directory::new();
         fs::create_dir_all(folder.join("config")).expect("a folder");
         let place = Self(folder);
         place.write("config/network", NETWORK);
@@ -153,7 +151,6 @@ impl Drop for Place {
     fn drop(&mut self) {
         // The guard of a change ends once the change is gone.
         let _ = self.run(&["revert"]);
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use testing::Directory;
 
 const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 const NETWORK: &str = "config device\n\toption name 'br-lan'\n\toption type 'bridge'\n\
@@ -15,14 +16,11 @@ const NETWORK: &str = "config device\n\toption name 'br-lan'\n\toption type 'bri
 const SYSTEM: &str = "config system\n\toption hostname 'attic'\n";
 
 /// A machine's folders, inside a temporary folder.
-struct Place(PathBuf);
+struct Place(Directory);
 
 impl Place {
     fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("weir-debian-{}-{n}", std::process::id()));
-        let place = Self(folder);
+        let place = Self(Directory::new());
         place.write("config/network", NETWORK);
         place.write("config/system", SYSTEM);
         let root = place.path("config").display().to_string();
@@ -36,9 +34,7 @@ impl Place {
     }
 
     fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("a file");
+        self.0.write(name, text.as_bytes());
     }
 
     fn read(&self, name: &str) -> String {
@@ -82,12 +78,6 @@ impl Place {
     fn mode(&self, name: &str) -> u32 {
         let found = fs::metadata(self.path(name)).expect("a file");
         found.permissions().mode() & 0o7777
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

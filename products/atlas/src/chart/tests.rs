@@ -4,11 +4,12 @@ use jiff::civil::date;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use rusqlite::Connection;
+use testing::Directory;
 
 use super::*;
 use crate::figure::{Cell, Odd, Plot, Series, Style};
 use crate::snapshot::{Entry, Profile, Snapshot, Status};
-use crate::store::sample::{Folder, entry, sample, snapshot};
+use crate::store::sample::{entry, sample, snapshot};
 use crate::time::Unit;
 use crate::time::{hour_of, iso};
 
@@ -104,7 +105,7 @@ fn snapshots() -> Vec<Snapshot> {
 /// Note of the charts on these numbers.
 const ODD: &str = "1 number was not believed (below 0, or above 100,000), and is not counted.";
 
-fn store() -> (Folder, Connection) {
+fn store() -> (Directory, Connection) {
     sample(&snapshots())
 }
 

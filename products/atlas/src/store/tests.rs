@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use rusqlite::Connection;
+use testing::Directory;
 
-use super::sample::{Folder, digest, entry, sample, snapshot};
+use super::sample::{digest, entry, sample, snapshot};
 use super::*;
 use crate::snapshot::{Entry, Remark, Snapshot, Status};
 use crate::time::Unit;
@@ -128,7 +129,7 @@ fn of_two_files_of_an_hour_the_later_fetch_counts() {
 
 #[test]
 fn a_file_twice_changes_nothing() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let mut writer = Writer::open(folder.path()).unwrap();
     let mut one = snapshot(5, vec![entry(5, "a", 1)]);
     one.remarks.push(Remark {
@@ -174,7 +175,7 @@ fn a_directory_without_entries_is_no_hour() {
 /// A file that another mapping can read is read, though this one could not.
 #[test]
 fn what_was_left_out_is_tried_again() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let mut writer = Writer::open(folder.path()).unwrap();
     for _ in 0..2 {
         writer.add(&snapshot(5, Vec::new()), &[1; 32]).unwrap();
@@ -189,7 +190,7 @@ fn what_was_left_out_is_tried_again() {
 
 #[test]
 fn what_was_not_committed_is_not_there() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let mut writer = Writer::open(folder.path()).unwrap();
     let one = snapshot(5, vec![entry(5, "a", 1)]);
     writer.add(&one, &[1; 32]).unwrap();
@@ -224,7 +225,7 @@ fn what_was_not_committed_is_not_there() {
 #[test]
 fn files_of_others_are_left_alone() {
     let refused = |prepare: &dyn Fn(&std::path::Path)| {
-        let folder = Folder::new();
+        let folder = Directory::new();
         prepare(&folder.path().join(FILE));
         let before = std::fs::read(folder.path().join(FILE)).unwrap();
         let error = Writer::open(folder.path())
@@ -256,14 +257,14 @@ fn files_of_others_are_left_alone() {
         ),
         "{error}"
     );
-    let nothing = Folder::new();
+    let nothing = Directory::new();
     let error = open(nothing.path()).unwrap_err().to_string();
     assert!(error.contains("weir-atlas import"), "{error}");
 }
 
 #[test]
 fn what_is_no_file_is_refused() {
-    let (pipe, under) = (Folder::new(), Folder::new());
+    let (pipe, under) = (Directory::new(), Directory::new());
     nix::unistd::mkfifo(&pipe.path().join(FILE), nix::sys::stat::Mode::S_IRWXU).unwrap();
     std::fs::create_dir(under.path().join(FILE)).unwrap();
     for folder in [pipe, under] {
@@ -282,7 +283,7 @@ fn what_is_no_file_is_refused() {
 #[test]
 fn versions_of_two_that_were_one_differ() {
     let (one, _) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);
-    let other = Folder::new();
+    let other = Directory::new();
     std::fs::copy(one.path().join(FILE), other.path().join(FILE)).unwrap();
     let versions = [(&one, 2), (&other, 3)].map(|(folder, nodes)| {
         let before = version(&open(folder.path()).unwrap()).unwrap();
@@ -392,7 +393,7 @@ proptest! {
         let by = turn % turned.len();
         turned.rotate_left(by);
         turned.reverse();
-        let folder = Folder::new();
+        let folder = Directory::new();
         for some in turned.chunks(batch) {
             let mut writer = Writer::open(folder.path()).unwrap();
             for snapshot in some {

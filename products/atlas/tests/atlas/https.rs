@@ -12,8 +12,9 @@ use rcgen::{
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use testing::Directory;
 
-use crate::served::{Folder, PROGRAM};
+use crate::served::PROGRAM;
 
 const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 21:30:00"}}"#;
 
@@ -21,7 +22,7 @@ const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 2
 struct Server {
     address: String,
     authority: PathBuf,
-    folder: Folder,
+    folder: Directory,
 }
 
 impl Server {
@@ -53,7 +54,7 @@ impl Server {
                 let _ = answer(&mut stream);
             }
         });
-        let folder = Folder::new();
+        let folder = Directory::new();
         let file = folder.path().join("authority.pem");
         fs::write(&file, authority.pem()).expect("written");
         Self {

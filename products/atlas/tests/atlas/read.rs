@@ -20,8 +20,6 @@ use atlas::read::{Mapping, Progress, Sink, import, snapshot};
 use atlas::snapshot::{Entry, Snapshot};
 use atlas::store::{Digest, Known};
 
-use crate::served::Folder;
-
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 const NAME: &str = "20191010-00.00.00-ffSummarizedDir.json";
 

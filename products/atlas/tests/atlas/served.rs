@@ -3,44 +3,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{fs, thread};
 
+use testing::Directory;
+
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_weir-atlas");
-
-/// A folder that goes with the test.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("weir-atlas-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    pub fn write(&self, name: &str, octets: &[u8]) -> PathBuf {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(&path, octets).expect("written");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Snapshots of three months, with a name that is markup, a parent, and a number that is odd.
 pub fn snapshots(folder: &Path) {
@@ -75,8 +45,8 @@ pub fn snapshots(folder: &Path) {
 }
 
 /// A data folder with these snapshots in it.
-pub fn data() -> Folder {
-    let (from, data) = (Folder::new(), Folder::new());
+pub fn data() -> Directory {
+    let (from, data) = (Directory::new(), Directory::new());
     snapshots(from.path());
     let done = Command::new(PROGRAM)
         .arg("import")
@@ -97,7 +67,7 @@ pub fn data() -> Folder {
 pub struct Server {
     pub child: Child,
     pub address: SocketAddr,
-    pub data: Folder,
+    pub data: Directory,
 }
 
 impl Server {
@@ -105,7 +75,7 @@ impl Server {
         Self::of(data(), arguments)
     }
 
-    pub fn of(data: Folder, arguments: &[&str]) -> Self {
+    pub fn of(data: Directory, arguments: &[&str]) -> Self {
         let mut child = Command::new(PROGRAM)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data.path())

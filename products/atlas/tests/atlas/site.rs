@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::served::{self, Folder, PROGRAM};
+use testing::Directory;
+
+use crate::served::{self, PROGRAM};
 
 fn write(out: &Path, more: &[&str]) -> String {
     let data = served::data();
@@ -48,7 +50,7 @@ fn values<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
 
 #[test]
 fn every_link_leads_to_a_file() {
-    let out = Folder::new();
+    let out = Directory::new();
     let told = write(out.path(), &[]);
     assert!(told.contains("index.html"), "{told}");
     let mut seen = BTreeSet::new();
@@ -95,7 +97,7 @@ fn every_link_leads_to_a_file() {
 
 #[test]
 fn in_german_and_again() {
-    let out = Folder::new();
+    let out = Directory::new();
     let first = write(out.path(), &["--lang", "de"]);
     let index = fs::read_to_string(out.path().join("index.html")).expect("a page");
     assert!(index.contains("<html lang=\"de\">"));
@@ -105,7 +107,7 @@ fn in_german_and_again() {
 
 #[test]
 fn each_page_leads_to_itself_in_the_other_language() {
-    let out = Folder::new();
+    let out = Directory::new();
     write(out.path(), &[]);
     let mut pages = 0;
     for file in files(out.path()) {
@@ -141,7 +143,7 @@ fn each_page_leads_to_itself_in_the_other_language() {
 #[test]
 fn what_others_wrote_stays() {
     let data = served::data();
-    let out = Folder::new();
+    let out = Directory::new();
     let index = out.path().join("index.html");
     fs::write(&index, "My page").expect("written");
     let site = |more: &[&str]| {
@@ -167,7 +169,7 @@ fn what_others_wrote_stays() {
 
 #[test]
 fn what_is_no_longer_written_goes_and_nothing_else() {
-    let out = Folder::new();
+    let out = Directory::new();
     write(out.path(), &[]);
     let own = out.path().join("de/about.html");
     let (changed, foreign) = ("de/index.html", "de/chart/mine.html");
@@ -175,7 +177,7 @@ fn what_is_no_longer_written_goes_and_nothing_else() {
         fs::write(out.path().join(name), "My page").expect("written");
     }
     // A list that names what is outside, or a folder, removes neither.
-    let outside = Folder::new();
+    let outside = Directory::new();
     let kept = outside.path().join("kept");
     fs::write(&kept, "My page").expect("written");
     let list = out.path().join(".weir-atlas-site");
@@ -211,7 +213,7 @@ fn what_is_no_longer_written_goes_and_nothing_else() {
 
 #[test]
 fn what_an_interrupted_one_wrote_goes_too() {
-    let out = Folder::new();
+    let out = Directory::new();
     write(out.path(), &["--lang", "en"]);
     let list = out.path().join(".weir-atlas-site");
     // As far as one came that was to write German too: its page is in the list before it is there.

@@ -5,12 +5,13 @@ use atlas::Error;
 use atlas::figure::Cell;
 use atlas::sql::{EXAMPLES, Engine, Limits, Settings};
 use atlas::text::Language;
+use testing::Directory;
 
 fn text(text: &str) -> Cell {
     Cell::Text(text.into())
 }
 
-fn rows(folder: &Folder, sql: &str) -> Vec<Vec<Cell>> {
+fn rows(folder: &Directory, sql: &str) -> Vec<Vec<Cell>> {
     let answer = atlas::sql::query(settings_of(folder, 5), sql, Engine::Sqlite);
     answer.expect(sql).rows.clone()
 }

@@ -1,10 +1,9 @@
 //! A store, and queries over it.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atlas::Error;
@@ -12,6 +11,7 @@ use atlas::figure::Cell;
 use atlas::snapshot::{Entry, Profile, Remark, Snapshot, Status};
 use atlas::sql::{Answer, Engine, Limits, Queries, Settings};
 use atlas::store::Writer;
+use testing::Directory;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_weir-atlas");
 /// 2019-10-01, 00:00.
@@ -20,39 +20,15 @@ pub const BEGIN: i64 = 436_080;
 pub const SLOW: &str = "(WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) \
                         SELECT max(n) FROM x)";
 
-/// A folder of its own, gone afterwards.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("weir-atlas-sql-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A store with three communities over some hours.
-pub fn sample(hours: i64) -> Folder {
-    let folder = Folder::new();
+pub fn sample(hours: i64) -> Directory {
+    let folder = Directory::new();
     add(&folder, 0..hours);
     folder
 }
 
 /// Adds hours to it.
-pub fn add(folder: &Folder, hours: std::ops::Range<i64>) {
+pub fn add(folder: &Directory, hours: std::ops::Range<i64>) {
     let mut writer = Writer::open(folder.path()).expect("a store");
     for hour in hours {
         let entry = |key: &str, name: &str, nodes, status| Entry {
@@ -92,7 +68,7 @@ pub fn add(folder: &Folder, hours: std::ops::Range<i64>) {
 }
 
 /// As for strangers, but with other time, and copies whenever the store changes.
-pub fn settings_of(folder: &Folder, seconds: u32) -> Settings {
+pub fn settings_of(folder: &Directory, seconds: u32) -> Settings {
     let strangers = Settings::of(folder.path());
     Settings {
         program: PROGRAM.into(),
@@ -104,12 +80,12 @@ pub fn settings_of(folder: &Folder, seconds: u32) -> Settings {
     }
 }
 
-pub fn queries(folder: &Folder, seconds: u32) -> Queries {
+pub fn queries(folder: &Directory, seconds: u32) -> Queries {
     Queries::new(settings_of(folder, seconds))
 }
 
 /// Has the copy made.
-pub fn copy(folder: &Folder) {
+pub fn copy(folder: &Directory) {
     atlas::sql::query(settings_of(folder, 5), "SELECT 1", Engine::Sqlite).expect("a copy");
 }
 
@@ -125,7 +101,7 @@ pub fn first(answer: &Result<Arc<Answer>, Error>) -> String {
 }
 
 /// Returns a worker's answer to these octets.
-pub fn worker(folder: &Folder, query: &[u8]) -> String {
+pub fn worker(folder: &Directory, query: &[u8]) -> String {
     let mut child = Command::new(PROGRAM)
         .args(["sql-worker", "--seconds=1"])
         .arg(folder.path().join("public.db"))
@@ -142,7 +118,7 @@ pub fn worker(folder: &Folder, query: &[u8]) -> String {
 }
 
 /// Processes that are about this folder.
-pub fn workers(folder: &Folder) -> usize {
+pub fn workers(folder: &Directory) -> usize {
     let place = folder.path().to_string_lossy();
     processes(|process| {
         let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
@@ -167,7 +143,7 @@ fn processes(is_one: impl Fn(&Path) -> bool) -> usize {
 }
 
 /// No process remains.
-pub async fn nobody_is_left(folder: &Folder) {
+pub async fn nobody_is_left(folder: &Directory) {
     for _ in 0..100 {
         if workers(folder) + unwaited() == 0 {
             return;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use atlas::Error;
 use atlas::figure::Cell;
 use atlas::sql::{Engine, Queries, Settings};
+use testing::Directory;
 
 use crate::common::*;
 
@@ -30,7 +31,7 @@ fn program() -> PathBuf {
         .unwrap_or_else(|error| panic!("{}: {error}: scripts/setup installs it", program.display()))
 }
 
-pub fn settings(folder: &Folder, seconds: u32) -> Settings {
+pub fn settings(folder: &Directory, seconds: u32) -> Settings {
     Settings {
         duckdb: Some(program()),
         ..settings_of(folder, seconds)

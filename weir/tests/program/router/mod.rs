@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use answers::{Port, Status};
@@ -13,6 +12,7 @@ use api::Client;
 use lab::namespace::{Namespace, Process, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testing::Directory;
 
 /// Time limit for any step on a loaded machine.
 pub const LIMIT: Duration = Duration::from_secs(30);
@@ -20,7 +20,7 @@ pub const LIMIT: Duration = Duration::from_secs(30);
 /// A running daemon. Stopped when dropped.
 pub struct Daemon {
     pub process: Process,
-    folder: PathBuf,
+    folder: Directory,
     config: PathBuf,
 }
 
@@ -38,10 +38,7 @@ impl Daemon {
         config: &str,
         more: impl FnOnce(&mut Command),
     ) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("weir-run-{}-{number}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a directory");
+        let folder = Directory::new();
         let file = file.map_or_else(|| folder.join("weir.toml"), Path::to_owned);
         fs::write(&file, config).expect("written");
         let log = fs::File::create(folder.join("log")).expect("a log");
@@ -122,12 +119,5 @@ impl Daemon {
                 daemon.port(name).is_some_and(|port| port.hook.is_some())
             });
         }
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        self.process.stop();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }

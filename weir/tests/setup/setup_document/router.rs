@@ -5,27 +5,25 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use api::Client;
 use serde_json::json;
+use testing::Directory;
 
 const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 pub const SHADOW: &str = "root:::0:99999:7:::\ndaemon:*:0:0:99999:7:::\n";
 
 /// A fresh router of a release, in a temporary folder.
 pub struct Router {
-    folder: PathBuf,
+    folder: Directory,
     serving: Option<Child>,
 }
 
 impl Router {
     pub fn new(release: &str) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("weir-doc-{}-{n}", std::process::id()));
+        let folder = Directory::new();
         let etc = folder.join("etc");
         fs::create_dir_all(etc.join("config")).expect("a folder");
         let fresh = Path::new(env!("CARGO_MANIFEST_DIR")).join("../modules/setup/core/tests/fresh");
@@ -71,9 +69,7 @@ impl Router {
     }
 
     pub fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("a file");
+        self.folder.write(name, text.as_bytes());
     }
 
     pub fn read(&self, name: &str) -> String {
@@ -150,6 +146,5 @@ impl Drop for Router {
             let _ = child.wait();
         }
         // Guards of made changes end by themselves.
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -116,7 +116,7 @@ proptest! {
         let mut turned = snapshots;
         let length = turned.len().max(1);
         turned.rotate_left(turn % length);
-        let folder = Folder::new();
+        let folder = Directory::new();
         let mut writer = Writer::open(folder.path()).expect("a store");
         for some in turned.chunks(batch) {
             for snapshot in some {

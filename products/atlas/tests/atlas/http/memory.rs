@@ -7,9 +7,10 @@ use std::{fs, thread};
 
 use atlas::snapshot::{Entry, Profile, Snapshot, Status};
 use atlas::store;
+use testing::Directory;
 
 use super::shares::connect_from;
-use crate::served::{Folder, Server};
+use crate::served::Server;
 
 /// Goal for the total, and its part for cached answers and those being sent, absent here.
 const MOST: u64 = 256 << 10;
@@ -49,7 +50,7 @@ fn the_server_and_two_large_queries_have_room_in_256_mb() {
 /// A community with twenty protocols, different in each hour.
 #[test]
 fn as_many_protocols_as_can_be_take_little() {
-    let data = Folder::new();
+    let data = Directory::new();
     let mut writer = store::Writer::open(data.path()).expect("a store");
     let begin = 50 * 365 * 24;
     for hour in begin..begin + 500 {

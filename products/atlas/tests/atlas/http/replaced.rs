@@ -7,19 +7,21 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::served::{Folder, PROGRAM, Server};
+use testing::Directory;
+
+use crate::served::{PROGRAM, Server};
 
 const SQL: &str = "/sql?q=SELECT+count(*)+FROM+hours&format=json";
 
 /// A data folder with one community, which has so many nodes in one hour.
-pub fn other(nodes: u32) -> Folder {
-    let data = Folder::new();
+pub fn other(nodes: u32) -> Directory {
+    let data = Directory::new();
     add(data.path(), 2, nodes);
     data
 }
 
 pub fn add(data: &Path, day: u32, nodes: u32) {
-    let from = Folder::new();
+    let from = Directory::new();
     let text = format!(
         "{{\"new\":{{\"name\":\"New\",\"state\":{{\"nodes\":{nodes}}},\
          \"mtime\":\"2020-04-0{day} 10:00:00\"}}}}"
@@ -35,7 +37,7 @@ pub fn add(data: &Path, day: u32, nodes: u32) {
     assert!(import.output().expect("the program").status.success());
 }
 
-pub fn put(from: &Folder, server: &Server) {
+pub fn put(from: &Directory, server: &Server) {
     let to = server.data.path().join("atlas.db");
     fs::rename(from.path().join("atlas.db"), to).expect("moved");
 }

@@ -3,8 +3,10 @@
 use std::process::Command;
 use std::time::Duration;
 
+use testing::Directory;
+
 use super::common::{directory, server, shows_what_is_followed};
-use crate::served::{self, PROGRAM, Server};
+use crate::served::{PROGRAM, Server};
 
 #[test]
 fn metrics_are_for_this_machine() {
@@ -45,7 +47,7 @@ fn what_is_imported_meanwhile_is_shown() {
         .get("/chart/growth.json")
         .header("etag")
         .map(str::to_owned);
-    let more = served::Folder::new();
+    let more = Directory::new();
     let text =
         "{\"new\":{\"name\":\"New\",\"state\":{\"nodes\":7},\"mtime\":\"2020-04-02 10:00:00\"}}";
     let file = more.path().join("20200402-12.00.00-ffSummarizedDir.json");
@@ -70,7 +72,7 @@ fn what_is_imported_meanwhile_is_shown() {
 
 #[test]
 fn no_data_is_said_at_once() {
-    let nothing = served::Folder::new();
+    let nothing = Directory::new();
     let done = Command::new(PROGRAM)
         .args(["serve", "--listen", "127.0.0.1:0", "--data"])
         .arg(nothing.path())
@@ -84,7 +86,7 @@ fn no_data_is_said_at_once() {
 /// Nothing was imported: the directory is asked, and what it says is shown.
 #[test]
 fn a_directory_is_followed_beside_serving() {
-    let server = Server::of(served::Folder::new(), &["--follow", &directory()]);
+    let server = Server::of(Directory::new(), &["--follow", &directory()]);
     shows_what_is_followed(&server);
     assert!(server.end());
 }

@@ -7,8 +7,9 @@ use atlas::read::{Found, Limits, Progress, Sink, import, walk};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
+use testing::Directory;
 
-use super::{Folder, Kept, NAME, freifunk, run, told};
+use super::{Kept, NAME, freifunk, run, told};
 
 const ONE: &[u8] = br#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-09 23:00:00"}}"#;
 const TWO: &[u8] = br#"{"a":{"name":"A","state":{"nodes":2},"mtime":"2019-10-09 22:00:00"}}"#;
@@ -53,7 +54,7 @@ fn entry(kind: EntryType, name: &str, link: &str, octets: &[u8]) -> Vec<u8> {
 
 /// Names of what was found, and what was wrong.
 fn found(octets: &[u8], limits: &Limits) -> Vec<String> {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let path = folder.write("x", octets);
     let mut all = Vec::new();
     let way = walk(&path.to_string_lossy(), limits, &mut |found| {
@@ -69,7 +70,7 @@ fn found(octets: &[u8], limits: &Limits) -> Vec<String> {
 
 #[test]
 fn every_way_to_pack() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let hour = |hour: u32| format!("20191009-{hour:02}.00.00-ffSummarizedDir.json");
     let json =
         |nodes: u32| format!(r#"{{"a":{{"name":"A","state":{{"nodes":{nodes}}}}}}}"#).into_bytes();
@@ -113,7 +114,7 @@ fn every_way_to_pack() {
 
 #[test]
 fn the_same_content_of_another_day_is_another_snapshot() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     folder.write(NAME, ONE);
     folder.write("20191017-00.00.00-ffSummarizedDir.json", ONE);
     folder.write("20191017-00.00.00-ffSummarizedDir.json.gz", &gzip(ONE));
@@ -280,7 +281,7 @@ fn bombs() {
 
 #[test]
 fn an_import_ends_where_it_is_told_to_and_goes_on() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     for hour in 0..20 {
         let json = format!(r#"{{"a":{{"name":"A","state":{{"nodes":{hour}}}}}}}"#);
         let name = format!("20191009-{hour:02}.00.00-ffSummarizedDir.json");

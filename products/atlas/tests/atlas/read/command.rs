@@ -6,9 +6,10 @@ use std::process::Command;
 
 use atlas::read::import;
 use atlas::store::{FILE, Writer};
+use testing::Directory;
 
 use super::follow::BODY;
-use super::{Folder, NAME, freifunk};
+use super::{NAME, freifunk};
 
 /// Standard error of one that fails.
 fn says(arguments: &[&str], data: &Path) -> String {
@@ -21,7 +22,7 @@ fn says(arguments: &[&str], data: &Path) -> String {
 
 #[test]
 fn what_stands_in_the_way_is_named_with_the_fix() {
-    let [folder, data, nothing] = [(); 3].map(|()| Folder::new());
+    let [folder, data, nothing] = [(); 3].map(|()| Directory::new());
     let file = folder.write(NAME, BODY.as_bytes());
     let [file_name, nothing_name] =
         [file.as_path(), nothing.path()].map(|path| path.to_str().unwrap());
@@ -65,7 +66,7 @@ fn prints(arguments: &[&str], data: &Path) -> String {
 /// Names of files are others' texts.
 #[test]
 fn a_name_makes_neither_lines_nor_formulas() {
-    let [folder, data] = [(); 2].map(|()| Folder::new());
+    let [folder, data] = [(); 2].map(|()| Directory::new());
     folder.write("a\nb: key: forged.json", b"no JSON");
     folder.write("=1+1.json", b"no JSON either");
     let place = folder.path().to_string_lossy().into_owned();

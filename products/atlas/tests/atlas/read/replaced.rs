@@ -5,9 +5,10 @@ use std::path::Path;
 use atlas::Error;
 use atlas::read::{Follower, PERIOD, Told, snapshot};
 use atlas::store::{Writer, open};
+use testing::Directory;
 
 use super::follow::{BODY, NOW, answer, server};
-use super::{Folder, NAME, freifunk};
+use super::{NAME, freifunk};
 
 /// Name of other files.
 const OTHER: &str = "20190301-12.00.00-ffSummarizedDir.json";
@@ -22,7 +23,7 @@ fn add(store: &mut Writer, name: &str, digest: u8) -> Result<(), Error> {
 /// Replaces the store of a folder by one with a community `other`.
 fn put(folder: &Path) {
     // A folder of its own, because other tests do the same concurrently.
-    let from = Folder::new();
+    let from = Directory::new();
     add(&mut Writer::open(from.path()).unwrap(), OTHER, 1).unwrap();
     std::fs::rename(from.path().join("atlas.db"), folder.join("atlas.db")).unwrap();
 }
@@ -45,7 +46,7 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
         answer("200 OK", etag, BODY),
         answer("200 OK", etag, BODY),
     ]);
-    let folder = Folder::new();
+    let folder = Directory::new();
     let mut store = Writer::open(folder.path()).unwrap();
     let mut follower = Follower::new(&address, PERIOD).unwrap();
     let new = Told::New {
@@ -67,7 +68,7 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
 /// SQLite would take the journal for that of the new file.
 #[test]
 fn the_journal_of_the_file_before_is_not_taken_over() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let mut store = Writer::open(folder.path()).unwrap();
     // An open reader keeps the journal from being emptied.
     let reader = open(folder.path()).unwrap();
@@ -86,7 +87,7 @@ fn the_journal_of_the_file_before_is_not_taken_over() {
 
 #[test]
 fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let path = folder.path().join("atlas.db");
     let mut store = Writer::open(folder.path()).unwrap();
     let mut follower = Follower::new("http://127.0.0.1:9/", PERIOD).unwrap();
@@ -116,7 +117,7 @@ fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
 
 #[test]
 fn an_import_ends_where_another_file_takes_the_place() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let mut store = Writer::open(folder.path()).unwrap();
     add(&mut store, NAME, 2).unwrap();
     put(folder.path());

@@ -4,10 +4,11 @@ use atlas::Error;
 use atlas::read::{BUILT_IN, Mapping, snapshot};
 use atlas::snapshot::Status;
 use atlas::time::iso;
+use testing::Directory;
 
 use std::path::Path;
 
-use super::{Folder, told};
+use super::told;
 
 const NAME: &str = "guifi-zones-20191017-0100.csv";
 const ZONES: &str = "\
@@ -128,7 +129,7 @@ fn lists_and_members_on_the_way() {
 
 #[test]
 fn files_that_are_no_mappings() {
-    let folder = Folder::new();
+    let folder = Directory::new();
     let large = folder.write("large.toml", &b"# \n".repeat(400_000));
     let binary = folder.write("binary.toml", b"title = \"\xff\"");
     for (name, why) in [

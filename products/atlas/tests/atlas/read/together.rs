@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use atlas::read::{Progress, import};
 use atlas::store::{Writer, open};
+use testing::Directory;
 
-use super::{Folder, NAME, freifunk};
+use super::{NAME, freifunk};
 
 const LATER: &str = "20191010-01.00.00-ffSummarizedDir.json";
 
@@ -16,7 +17,7 @@ fn counts(done: &Progress) -> [u64; 4] {
 
 #[test]
 fn what_another_import_has_written_meanwhile_is_known() {
-    let [one, other, data] = [(); 3].map(|()| Folder::new());
+    let [one, other, data] = [(); 3].map(|()| Directory::new());
     let body =
         br#"{"a":{"name":"A","state":{"nodes":"many"}},"b":{"name":"B","state":{"nodes":1}}}"#;
     // Both have the same files, the other one in a subfolder.

@@ -6,7 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::served::{self, Folder, PROGRAM};
+use testing::Directory;
+
+use crate::served::{self, PROGRAM};
 
 /// A command that writes into a folder, and a file that it writes there.
 const COMMANDS: [(&[&str], &str); 2] = [
@@ -15,7 +17,7 @@ const COMMANDS: [(&[&str], &str); 2] = [
 ];
 
 /// Runs a command, and returns its exit code and output.
-fn run(command: &[&str], out: &Path, data: &Folder, more: &[&str]) -> (Option<i32>, String) {
+fn run(command: &[&str], out: &Path, data: &Directory, more: &[&str]) -> (Option<i32>, String) {
     let mut program = Command::new(PROGRAM);
     program.args(command).arg(out).arg("--data");
     let done = program.arg(data.path()).args(more).output();
@@ -50,7 +52,7 @@ fn all(folder: &Path) -> BTreeMap<String, String> {
 }
 
 /// Checks that a command fails with these texts, and leaves the folder as it is.
-fn refuses(command: &[&str], out: &Path, data: &Folder, more: &[&str], says: &[&str]) {
+fn refuses(command: &[&str], out: &Path, data: &Directory, more: &[&str], says: &[&str]) {
     let before = all(out);
     let (code, said) = run(command, out, data, more);
     assert_eq!(code, Some(2), "{command:?}: {said}");
@@ -64,7 +66,7 @@ fn refuses(command: &[&str], out: &Path, data: &Folder, more: &[&str], says: &[&
 fn a_folder_of_others_is_left_alone() {
     let data = served::data();
     for (command, _) in COMMANDS {
-        let out = Folder::new();
+        let out = Directory::new();
         let names = ["observations-1999.parquet", "months.parquet", "index.html"];
         for name in names {
             fs::write(out.path().join(name), "mine").expect("written");
@@ -85,7 +87,7 @@ fn a_folder_of_others_is_left_alone() {
 fn a_file_of_others_in_an_own_folder_is_not_written_over() {
     let data = served::data();
     for (command, file) in COMMANDS {
-        let out = Folder::new();
+        let out = Directory::new();
         assert_eq!(run(command, out.path(), &data, &[]).0, Some(0));
         // As if this one had not been written before.
         let list = format!(".weir-atlas-{}", command[0]);
@@ -111,7 +113,7 @@ fn nothing_is_written_through_a_link() {
         let new = format!("{file}.new");
         let folder = file.split('/').next().expect("a name");
         for link in [folder, file, &new, &list] {
-            let (out, outside) = (Folder::new(), Folder::new());
+            let (out, outside) = (Directory::new(), Directory::new());
             let from = out.path().join(link);
             fs::create_dir_all(from.parent().expect("a folder")).expect("made");
             symlink(outside.path(), &from).expect("a link");
@@ -120,7 +122,7 @@ fn nothing_is_written_through_a_link() {
             assert!(all(outside.path()).is_empty(), "{link}");
         }
         // Nor removed, where what was written stood there.
-        let (out, outside) = (Folder::new(), Folder::new());
+        let (out, outside) = (Directory::new(), Directory::new());
         assert_eq!(run(command, out.path(), &data, &[]).0, Some(0));
         let kept = outside.path().join("kept");
         fs::write(&kept, "My page").expect("written");
@@ -141,14 +143,14 @@ fn a_folder_in_the_way_is_found_before_anything_is_written() {
     let data = served::data();
     for (command, file) in COMMANDS {
         for name in [file.to_owned(), format!("{file}.new")] {
-            let out = Folder::new();
+            let out = Directory::new();
             let folder = out.path().join(name);
             fs::create_dir_all(&folder).expect("made");
             let says = [folder.to_str().expect("text"), "is a folder"];
             refuses(command, out.path(), &data, &["--force"], &says);
         }
     }
-    let out = Folder::new();
+    let out = Directory::new();
     fs::write(out.path().join("chart"), "mine").expect("written");
     let says = ["/chart is not a folder"];
     refuses(&["site"], out.path(), &data, &["--force"], &says);
