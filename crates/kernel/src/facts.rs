@@ -294,6 +294,8 @@ fn read(path: &str) -> io::Result<Option<String>> {
 
 #[cfg(test)]
 mod tests {
+    use testing::Directory;
+
     use super::*;
 
     #[test]
@@ -311,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_driver_is_where_the_link_leads() {
-        let root = std::env::temp_dir().join(format!("weir-facts-{}", std::process::id()));
+        let root = Directory::new();
         let device = root.join("eth0/device");
         fs::create_dir_all(&device).expect("directory");
         std::os::unix::fs::symlink("../../../bus/pci/drivers/igc", device.join("driver"))
@@ -333,7 +335,6 @@ mod tests {
         fs::create_dir_all(root.join("eth0/dsa")).expect("directory");
         fs::write(root.join("eth0/dsa/tagging"), "mtk\n").expect("file");
         let tags = ["eth0", "eth1", "../eth0"].map(|name| tagging_below(&root, name));
-        fs::remove_dir_all(&root).expect("clean up");
         assert_eq!((found.as_deref(), none), (Some("igc"), None));
         assert_eq!(tags, [Some("mtk".to_owned()), None, None]);
     }

@@ -207,14 +207,15 @@ fn at(path: &Path) -> impl Fn(io::Error) -> io::Error + '_ {
 
 #[cfg(test)]
 mod tests {
+    use testing::Directory;
+
     use super::*;
 
-    struct Scene(PathBuf);
+    struct Scene(Directory);
 
     impl Scene {
-        fn new(name: &str) -> Self {
-            let root =
-                std::env::temp_dir().join(format!("weir-sysctls-{name}-{}", std::process::id()));
+        fn new() -> Self {
+            let root = Directory::new();
             fs::create_dir_all(root.join("net/mptcp")).expect("directory");
             let scene = Self(root);
             scene.write("blackhole_timeout", "3600\n");
@@ -240,17 +241,11 @@ mod tests {
         }
     }
 
-    impl Drop for Scene {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     const TIMEOUT: &str = "mptcp/blackhole_timeout";
 
     #[test]
     fn what_was_is_put_back_at_the_end() {
-        let scene = Scene::new("end");
+        let scene = Scene::new();
         let mut sysctls = scene.open("net:[1]").expect("open");
         for value in ["0", "5", "0"] {
             assert!(sysctls.set(TIMEOUT, value).expect("set"));
@@ -266,7 +261,7 @@ mod tests {
 
     #[test]
     fn what_a_killed_one_left_is_put_back_by_the_next() {
-        let scene = Scene::new("killed");
+        let scene = Scene::new();
         let mut sysctls = scene.open("net:[1]").expect("open");
         sysctls.set(TIMEOUT, "5").expect("set");
         sysctls.set(TIMEOUT, "0").expect("set");
@@ -285,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_note_of_another_namespace_is_thrown_away() {
-        let scene = Scene::new("elsewhere");
+        let scene = Scene::new();
         let mut sysctls = scene.open("net:[1]").expect("open");
         sysctls.set(TIMEOUT, "0").expect("set");
         std::mem::forget(sysctls);
@@ -300,7 +295,7 @@ mod tests {
 
     #[test]
     fn nothing_is_changed_that_is_not_noted() {
-        let scene = Scene::new("unnoted");
+        let scene = Scene::new();
         let note = scene.0.join("no/such/folder");
         let mut sysctls =
             Sysctls::below(&scene.0.join("net"), &note, "net:[1]").expect("no note yet");
@@ -311,7 +306,7 @@ mod tests {
 
     #[test]
     fn names_and_values_that_lead_elsewhere_are_refused() {
-        let scene = Scene::new("names");
+        let scene = Scene::new();
         let mut sysctls = scene.open("net:[1]").expect("open");
         for name in ["", "/etc/passwd", "../net/mptcp", "mptcp//x", "mptcp/a\tb"] {
             let error = sysctls.set(name, "0").unwrap_err();

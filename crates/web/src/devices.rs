@@ -87,12 +87,13 @@ fn proven(key: &Token, id: &DeviceId) -> [u8; HALF] {
 
 #[cfg(test)]
 mod tests {
+    use testing::Directory;
+
     use super::*;
 
     #[test]
     fn only_its_own_cookies_are_known_and_for_long() {
-        let folder = std::env::temp_dir().join(format!("weir-devices-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
+        let folder = Directory::new();
         let password = folder.join("password");
         let devices = Devices::beside(&password);
         let stranger = Token::random().expect("random");
@@ -110,6 +111,5 @@ mod tests {
         let mut forged = *one.octets();
         forged[0] ^= 1;
         assert_eq!(again.known(&Token::new(forged)), None);
-        std::fs::remove_dir_all(&folder).expect("removed");
     }
 }

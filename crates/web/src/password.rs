@@ -219,6 +219,7 @@ pub fn write(file: &Path, hash: &str) -> Result<(), SecretError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use testing::Directory;
 
     use super::*;
 
@@ -279,9 +280,8 @@ mod tests {
 
     #[test]
     fn a_former_password_goes_to_its_new_place_once() {
-        let base = std::env::temp_dir().join(format!("weir-former-{}", std::process::id()));
+        let base = Directory::new();
         let (former, file) = (base.join("password"), base.join("page/password"));
-        fs::create_dir_all(&base).expect("a folder");
         move_from(&former, &file).expect("nothing is to be moved");
         assert!(!base.join("page").exists());
         write(&former, "one").expect("written");
@@ -296,7 +296,6 @@ mod tests {
         write(&former, "two").expect("written");
         move_from(&former, &file).expect("nothing is to be moved");
         assert_eq!(text(&file).as_deref(), Some("one\n"));
-        fs::remove_dir_all(&base).expect("removed");
     }
 
     #[test]

@@ -228,29 +228,14 @@ pub fn write(path: &Path, text: &str) -> Result<(), SecretError> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use testing::Directory;
+
     use super::*;
-
-    struct Place(PathBuf);
-
-    impl Place {
-        fn new(name: &str) -> Self {
-            let path =
-                std::env::temp_dir().join(format!("weir-secret-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&path);
-            Self(path)
-        }
-    }
-
-    impl Drop for Place {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     #[test]
     fn written_closed_and_read_again() {
-        let place = Place::new("write");
-        let file = place.0.join("deep/secret");
+        let place = Directory::new();
+        let file = place.join("deep/secret");
         assert!(read(&file).expect("no file is no error").is_none());
         write(&file, "one").expect("written");
         write(&file, "two").expect("written again");
@@ -268,8 +253,8 @@ mod tests {
 
     #[test]
     fn a_change_is_seen() {
-        let place = Place::new("stamp");
-        let file = place.0.join("secret");
+        let place = Directory::new();
+        let file = place.join("secret");
         assert_eq!(Stamp::at(&file), None);
         write(&file, "one").expect("written");
         let first = Stamp::at(&file);
@@ -280,8 +265,8 @@ mod tests {
 
     #[test]
     fn what_others_could_touch_is_refused() {
-        let place = Place::new("modes");
-        let file = place.0.join("secret");
+        let place = Directory::new();
+        let file = place.join("secret");
         write(&file, "x").expect("written");
         for mode in [0o604, 0o640, 0o620, 0o601, 0o666] {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("mode");
@@ -303,14 +288,14 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_refused() {
-        let place = Place::new("text");
-        let file = place.0.join("secret");
+        let place = Directory::new();
+        let file = place.join("secret");
         write(&file, &"x".repeat(5000)).expect("written");
         assert!(matches!(read(&file), Err(SecretError::Content { .. })));
         fs::write(&file, b"\xff\xfe").expect("written");
         assert!(matches!(read(&file), Err(SecretError::Content { .. })));
-        assert!(matches!(read(&place.0), Err(SecretError::Content { .. })));
-        let pipe = place.0.join("pipe");
+        assert!(matches!(read(&place), Err(SecretError::Content { .. })));
+        let pipe = place.join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
         assert!(matches!(read(&pipe), Err(SecretError::Content { .. })));
     }

@@ -2,18 +2,17 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
 };
+use testing::Directory;
 use weir_uci::{Change, Error, Opened, Store, Verb};
 
-struct Place(PathBuf);
+struct Place(Directory);
 
 impl Place {
     fn new(text: &str) -> Place {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("weir-store-{}-{n}", std::process::id()));
+        let folder = Directory::new();
         fs::create_dir_all(folder.join("config")).expect("a folder");
         fs::write(folder.join("config/t"), text).expect("a file");
         Place(folder)
@@ -41,12 +40,6 @@ impl Place {
 
     fn opened(&self) -> Opened {
         self.store().open("t").expect("it is read")
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -277,6 +277,7 @@ mod tests {
     use portal_core::code::Code;
     use portal_core::journal::Entry;
     use portal_core::voucher::Voucher;
+    use testing::Directory;
 
     use super::*;
 
@@ -288,12 +289,6 @@ mod tests {
         }
     }
 
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("weir-store-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        folder
-    }
-
     fn keeping(path: &Path) -> (Keeping, journal::Read) {
         let (mut store, read) = Store::open(path).expect("opened");
         (store.waiting.take().expect("not begun").0, read)
@@ -301,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_is_cut_away() {
-        let folder = folder("cut");
+        let folder = Directory::new();
         let path = folder.join("vouchers");
         let line = Entry::Voucher(Box::new(voucher(1))).line();
         fs::write(&path, format!("{line}{}", &line[..line.len() / 2])).expect("written");
@@ -312,13 +307,12 @@ mod tests {
             .expect("appended");
         let (_, read) = self::keeping(&path);
         assert_eq!((read.vouchers.len(), read.damaged.len()), (2, 0));
-        fs::remove_dir_all(&folder).expect("removed");
     }
 
     /// A full disk: revocations meanwhile stay in effect, and sales that failed are not made later.
     #[test]
     fn what_is_late_is_written_once_there_is_room() {
-        let folder = folder("late");
+        let folder = Directory::new();
         let path = folder.join("vouchers");
         let (mut keeping, _) = keeping(&path);
         keeping
@@ -349,13 +343,12 @@ mod tests {
         let (_, read) = self::keeping(&path);
         assert_eq!(read.vouchers.len(), 1);
         assert_eq!(read.vouchers[&voucher(1).id].invalidated, Some(5));
-        fs::remove_dir_all(&folder).expect("removed");
     }
 
     /// A minute each for years: the file stays short, and its contents equal.
     #[test]
     fn a_file_does_not_grow_for_ever() {
-        let folder = folder("long");
+        let folder = Directory::new();
         let path = folder.join("vouchers");
         let (mut keeping, _) = keeping(&path);
         let mut text = journal::write([&voucher(1), &voucher(2)]);
@@ -372,6 +365,5 @@ mod tests {
         let (_, read) = self::keeping(&path);
         assert_eq!(read.vouchers.len(), 3);
         assert_eq!(read.vouchers[&voucher(1).id].used, 9_999 * 60_000);
-        fs::remove_dir_all(&folder).expect("removed");
     }
 }

@@ -303,30 +303,19 @@ async fn write(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result
 
 #[cfg(test)]
 mod tests {
+    use testing::Directory;
+
     use super::*;
 
-    struct Folder(PathBuf);
+    struct Folder(Directory);
 
     impl Folder {
-        fn new(name: &str) -> Self {
-            let name = format!("weir-welcome-{name}-{}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            std::fs::create_dir_all(&folder).expect("a folder");
-            Self(folder)
-        }
-
         fn welcome(&self) -> Rc<Welcome> {
             let configured = Words {
                 title: "configured".into(),
                 text: "from a file".into(),
             };
             Welcome::open(&self.0.join("vouchers"), configured, None)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
         }
     }
 
@@ -347,7 +336,7 @@ mod tests {
     /// An edited text overrides the configuration, also after a restart, until it is removed.
     #[test]
     fn what_is_edited_stays_until_it_is_taken_back() {
-        let folder = Folder::new("edited");
+        let folder = Folder(Directory::new());
         let welcome = folder.welcome();
         let before = welcome.version();
         let page = block_on(Rc::clone(&welcome).edit(new(Some("Us"), "# New"))).expect("taken");
@@ -364,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_picture_is_kept_as_it_came() {
-        let folder = Folder::new("picture");
+        let folder = Folder(Directory::new());
         let welcome = folder.welcome();
         let framed = block_on(Rc::clone(&welcome).frame(STANDARD.encode(PNG))).expect("taken");
         let known = framed.picture.expect("a picture");
@@ -382,7 +371,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_told() {
-        let folder = Folder::new("long");
+        let folder = Folder(Directory::new());
         let welcome = folder.welcome();
         for (new, error) in [
             (new(None, &"x".repeat(text::LONGEST + 1)), "wrong_text"),
@@ -399,7 +388,7 @@ mod tests {
     /// A partial file, or a file of another format, is skipped.
     #[test]
     fn what_is_damaged_is_passed_over() {
-        let folder = Folder::new("damaged");
+        let folder = Folder(Directory::new());
         std::fs::write(folder.0.join("vouchers.text"), "{\"title\":\"x").expect("written");
         std::fs::write(folder.0.join("vouchers.picture"), "<svg/>").expect("written");
         let page = folder.welcome().page();
@@ -408,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_preview_is_what_guests_would_see() {
-        let folder = Folder::new("preview");
+        let folder = Folder(Directory::new());
         let welcome = folder.welcome();
         block_on(Rc::clone(&welcome).frame(STANDARD.encode(PNG))).expect("taken");
         let shown = |number: u64| {

@@ -251,31 +251,16 @@ mod x509 {
 
 #[cfg(all(test, feature = "openvpn"))]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
     use std::process::Command;
+
+    use testing::Directory;
 
     use super::Authority;
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let folder = format!("weir-authority-{name}-{}", std::process::id());
-            let folder = std::env::temp_dir().join(folder);
-            std::fs::create_dir_all(&folder).unwrap();
-            Self(folder)
-        }
-
-        fn write(&self, authority: &Authority) {
-            for file in &authority.files {
-                std::fs::write(&file.path, file.after.as_ref().unwrap()).unwrap();
-            }
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
+    fn write(authority: &Authority) {
+        for file in &authority.files {
+            std::fs::write(&file.path, file.after.as_ref().unwrap()).unwrap();
         }
     }
 
@@ -293,48 +278,48 @@ mod tests {
     /// Verified by openssl, in the first minute of 1970 and in 2049.
     #[test]
     fn certificates_are_for_what_they_are_made_for() {
-        let folder = Folder::new("whole");
-        let authority = Authority::open(&folder.0).unwrap();
-        folder.write(&authority);
-        let client = authority.client(&folder.0, "ana-0011").unwrap();
-        std::fs::write(folder.0.join("client.crt"), &client.certificate).unwrap();
+        let folder = Directory::new();
+        let authority = Authority::open(&folder).unwrap();
+        write(&authority);
+        let client = authority.client(&folder, "ana-0011").unwrap();
+        std::fs::write(folder.join("client.crt"), &client.certificate).unwrap();
         for time in ["60", "2524521600", "2524000000"] {
             for (file, server, client) in [("server.crt", true, false), ("client.crt", false, true)]
             {
                 let until = time != "2524521600";
-                let verifies = |purpose| verifies(&folder.0, file, purpose, time);
+                let verifies = |purpose| verifies(&folder, file, purpose, time);
                 assert_eq!(verifies("sslserver"), server && until, "{file} at {time}");
                 assert_eq!(verifies("sslclient"), client && until, "{file} at {time}");
             }
         }
         // No client certifies another one.
-        let other = Folder::new("other");
-        std::fs::write(other.0.join("ca.crt"), &client.certificate).unwrap();
-        std::fs::write(other.0.join("ca.key"), &client.key).unwrap();
-        let below = Authority::open(&other.0).unwrap();
-        let forged = below.client(&other.0, "forged-1").unwrap().certificate;
-        std::fs::write(folder.0.join("forged.crt"), forged).unwrap();
-        assert!(!verifies(&folder.0, "forged.crt", "sslclient", "60"));
+        let other = Directory::new();
+        std::fs::write(other.join("ca.crt"), &client.certificate).unwrap();
+        std::fs::write(other.join("ca.key"), &client.key).unwrap();
+        let below = Authority::open(&other).unwrap();
+        let forged = below.client(&other, "forged-1").unwrap().certificate;
+        std::fs::write(folder.join("forged.crt"), forged).unwrap();
+        assert!(!verifies(&folder, "forged.crt", "sslclient", "60"));
     }
 
     #[test]
     fn what_is_there_stays() {
-        let folder = Folder::new("twice");
-        let first = Authority::open(&folder.0).unwrap();
+        let folder = Directory::new();
+        let first = Authority::open(&folder).unwrap();
         assert_eq!(first.files.len(), 5);
-        folder.write(&first);
-        let second = Authority::open(&folder.0).unwrap();
+        write(&first);
+        let second = Authority::open(&folder).unwrap();
         assert!(second.files.is_empty());
         assert_eq!(second.certificate, first.certificate);
         // The server's alone: the authority stays, and so does who it certified.
-        std::fs::remove_file(folder.0.join("server.key")).unwrap();
-        let third = Authority::open(&folder.0).unwrap();
+        std::fs::remove_file(folder.join("server.key")).unwrap();
+        let third = Authority::open(&folder).unwrap();
         assert_eq!(third.files.len(), 2);
         assert_eq!(third.certificate, first.certificate);
         // Without its key it certifies nothing: another one comes in its place, with a server of
         // its own.
-        std::fs::remove_file(folder.0.join("ca.key")).unwrap();
-        let fourth = Authority::open(&folder.0).unwrap();
+        std::fs::remove_file(folder.join("ca.key")).unwrap();
+        let fourth = Authority::open(&folder).unwrap();
         assert_eq!(fourth.files.len(), 5);
         assert_ne!(fourth.certificate, first.certificate);
         assert_ne!(fourth.tls_crypt, first.tls_crypt);
@@ -345,11 +330,11 @@ mod tests {
 
     #[test]
     fn what_is_of_no_use_is_made_anew() {
-        let folder = Folder::new("broken");
-        folder.write(&Authority::open(&folder.0).unwrap());
-        let other = Folder::new("stranger");
-        other.write(&Authority::open(&other.0).unwrap());
-        let stranger = |name: &str| std::fs::read_to_string(other.0.join(name)).unwrap();
+        let folder = Directory::new();
+        write(&Authority::open(&folder).unwrap());
+        let other = Directory::new();
+        write(&Authority::open(&other).unwrap());
+        let stranger = |name: &str| std::fs::read_to_string(other.join(name)).unwrap();
         for (name, files, is_new) in [
             ("ca.crt", 5, true),
             ("ca.key", 5, true),
@@ -357,32 +342,29 @@ mod tests {
             ("server.key", 2, false),
             ("tls-crypt.key", 1, true),
         ] {
-            let before = std::fs::read(folder.0.join(name)).unwrap();
+            let before = std::fs::read(folder.join(name)).unwrap();
             let half = String::from_utf8_lossy(&before[..before.len() / 2]).into_owned();
             for text in [String::new(), "nonsense".to_owned(), half, stranger(name)] {
                 // Another valid shared key is accepted.
                 if name == "tls-crypt.key" && text == stranger(name) {
                     continue;
                 }
-                std::fs::write(folder.0.join(name), &text).unwrap();
-                let mended = Authority::open(&folder.0).unwrap();
+                std::fs::write(folder.join(name), &text).unwrap();
+                let mended = Authority::open(&folder).unwrap();
                 assert_eq!(
                     (mended.files.len(), mended.is_new),
                     (files, is_new),
                     "{name}"
                 );
             }
-            std::fs::write(folder.0.join(name), before).unwrap();
-            assert!(
-                Authority::open(&folder.0).unwrap().files.is_empty(),
-                "{name}"
-            );
+            std::fs::write(folder.join(name), before).unwrap();
+            assert!(Authority::open(&folder).unwrap().files.is_empty(), "{name}");
         }
         // A server of another authority, key and all.
         for name in ["server.crt", "server.key"] {
-            std::fs::write(folder.0.join(name), stranger(name)).unwrap();
+            std::fs::write(folder.join(name), stranger(name)).unwrap();
         }
-        let mended = Authority::open(&folder.0).unwrap();
+        let mended = Authority::open(&folder).unwrap();
         assert_eq!((mended.files.len(), mended.is_new), (2, false));
     }
 }

@@ -60,36 +60,27 @@ pub(super) fn settle(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;
+    use testing::Directory;
 
     use super::*;
 
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("weir-files-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).expect("a folder");
-        folder
-    }
-
     #[test]
     fn what_is_no_file_is_told_at_once() {
-        let folder = folder("pipe");
+        let folder = Directory::new();
         let pipe = folder.join("pipe");
         mkfifo(&pipe, Mode::from_bits_truncate(0o600)).expect("a pipe");
-        for path in [&pipe, &folder, Path::new("/dev/zero")] {
+        for path in [pipe.as_path(), folder.path(), Path::new("/dev/zero")] {
             let told = open(path).expect_err("no file").to_string();
             assert_eq!(told, "not a regular file", "{}", path.display());
         }
         assert!(write(&pipe, b"x", |_| Ok(())).is_err());
-        fs::remove_dir_all(&folder).expect("removed");
     }
 
     #[test]
     fn nothing_is_left_of_what_fails() {
-        let folder = folder("left");
+        let folder = Directory::new();
         let (fresh, path) = (folder.join("new"), folder.join("key"));
         let place = |_: &File| fs::rename(&fresh, &path).and_then(|()| settle(&path));
         write(&fresh, b"first", place).expect("room");
@@ -100,7 +91,6 @@ mod tests {
         )
         .expect_err("no room");
         assert_eq!(fs::read(&path).expect("read"), b"first");
-        assert_eq!(fs::read_dir(&folder).expect("read").count(), 1);
-        fs::remove_dir_all(&folder).expect("removed");
+        assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 1);
     }
 }

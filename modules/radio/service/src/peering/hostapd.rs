@@ -140,6 +140,8 @@ fn ask(socket: &UnixDatagram, line: &str) -> io::Result<()> {
 mod tests {
     use std::thread::JoinHandle;
 
+    use testing::Directory;
+
     use super::*;
 
     /// Serves a hostapd with these answers, in turn. Returns the commands it received.
@@ -162,8 +164,7 @@ mod tests {
 
     #[test]
     fn an_element_is_set_and_the_beacon_made_anew() -> io::Result<()> {
-        let folder = std::env::temp_dir().join(format!("weir-hostapd-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
+        let folder = Directory::new();
         let served = serve(&folder, &["OK\n", "OK\n", "FAIL\n"])?;
         let mut hostapd = Hostapd::of(&folder, "wlan0", Denied::default());
         assert!(hostapd.is_new());
@@ -188,14 +189,12 @@ mod tests {
         std::fs::remove_file(folder.join("wlan0"))?;
         assert!(hostapd.say(&[]).is_err());
         assert!(!hostapd.is_new());
-        std::fs::remove_dir_all(&folder)?;
         Ok(())
     }
 
     #[test]
     fn who_is_denied_is_told_once_and_to_one_that_forgot() -> io::Result<()> {
-        let folder = std::env::temp_dir().join(format!("weir-denied-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
+        let folder = Directory::new();
         let served = serve(
             &folder,
             &["OK\n", "OK\n", "UNKNOWN COMMAND\n", "OK\n", "OK\n"],
@@ -219,13 +218,12 @@ mod tests {
         ]);
         let orders: Vec<String> = orders.map(|order| format!("DENY_ACL {order}")).collect();
         assert_eq!(said, orders);
-        std::fs::remove_dir_all(&folder)
+        Ok(())
     }
 
     #[test]
     fn one_that_began_anew_is_known_by_its_socket() -> io::Result<()> {
-        let folder = std::env::temp_dir().join(format!("weir-anew-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
+        let folder = Directory::new();
         let mut hostapd = Hostapd::of(&folder, "wlan0", Denied::default());
         for _ in 0..2 {
             let there = UnixDatagram::bind(folder.join("wlan0"))?;
@@ -238,6 +236,6 @@ mod tests {
             std::fs::remove_file(folder.join("wlan0"))?;
             assert!(!hostapd.is_new());
         }
-        std::fs::remove_dir_all(&folder)
+        Ok(())
     }
 }

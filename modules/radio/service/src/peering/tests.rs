@@ -1,8 +1,8 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use answers::{RadioPeer, RadioPeers};
+use testing::Directory;
 
 use super::super::config::SECTIONS;
 use super::config::Peering;
@@ -11,16 +11,9 @@ use runtime::config::Effective;
 use runtime::output::Output;
 
 /// A folder of its own, which goes with it.
-struct Folder(PathBuf);
+struct Folder(Directory);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("weir-peering-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-
     /// `[radio.peering]` with these lines; `FOLDER` is this one.
     fn read(&self, lines: &str) -> Effective {
         let text = format!("[radio.peering]\ndevice = \"wlan0\"\nkey = \"FOLDER/key\"\n{lines}\n");
@@ -29,15 +22,9 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn without_a_secret_there_are_peers_in_clear_or_none() {
-    let folder = Folder::new("clear");
+    let folder = Folder(Directory::new());
     let open = |lines: &str| {
         let read = folder.read(lines);
         Peered::open("wlan0", read.of::<Peering>())
@@ -107,7 +94,7 @@ fn missing(read: &Effective) -> Vec<(String, String)> {
 
 #[test]
 fn a_check_names_what_peers_lack_and_what_is_insecure() {
-    let folder = Folder::new("check");
+    let folder = Folder(Directory::new());
     let told = missing(&folder.read("secret = \"FOLDER/secret\"\nhostapd = \"FOLDER\""));
     let names: Vec<_> = told.iter().map(|it| &*it.0).collect();
     assert_eq!(names, ["the secret of peers", "hostapd's control socket"]);

@@ -6,20 +6,18 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     rc::Rc,
-    sync::atomic::{AtomicU32, Ordering},
 };
+use testing::Directory;
 
 /// A folder with three files: one to change, one to remove, one to add.
-struct Place(PathBuf);
+struct Place(Directory);
 
 const OLD: [Option<&str>; 3] = [Some("old one"), Some("old two"), None];
 const NEW: [Option<&str>; 3] = [Some("new one"), None, Some("new three")];
 
 impl Place {
     fn new() -> Place {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("weir-journal-{}-{n}", std::process::id()));
+        let folder = Directory::new();
         fs::create_dir_all(folder.join("config")).expect("a folder");
         let place = Place(folder);
         place.write(OLD);
@@ -73,12 +71,6 @@ impl Place {
                 left: Rc::new(Cell::new(Some(step))),
             },
         }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

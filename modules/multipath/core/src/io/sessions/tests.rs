@@ -1,19 +1,17 @@
-use std::path::PathBuf;
+use testing::Directory;
 
 use super::*;
 use crate::handshake::{self, Asked, Initiator};
 use crate::welcome::{LEAST_MTU, Welcome};
 
 struct Scene {
-    folder: PathBuf,
+    folder: Directory,
     sessions: Sessions,
 }
 
 impl Scene {
-    fn new(name: &str) -> Self {
-        let name = format!("weir-sessions-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&folder);
+    fn new() -> Self {
+        let folder = Directory::new();
         let store = Store::open(&folder).expect("a folder");
         let sessions = Sessions::open(store).expect("a key");
         Self { folder, sessions }
@@ -60,12 +58,6 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 fn body(key: &Key) -> Vec<u8> {
     let own = Identity::from([1; 32]);
     let (_, frame) = Initiator::begin(key, &own).expect("random");
@@ -74,7 +66,7 @@ fn body(key: &Key) -> Vec<u8> {
 
 #[test]
 fn what_nobody_opened_displaces_nothing_that_somebody_did() {
-    let scene = Scene::new("pool");
+    let scene = Scene::new();
     let key = scene.pair("home");
     let used: Vec<_> = (0..OF_ONE).map(|_| scene.begin(&key)).collect();
     used.iter().for_each(|id| scene.opened(*id));
@@ -103,7 +95,7 @@ fn what_nobody_opened_displaces_nothing_that_somebody_did() {
 
 #[test]
 fn a_handshake_makes_one_session() {
-    let scene = Scene::new("once");
+    let scene = Scene::new();
     let key = scene.pair("home");
     let body = body(&key);
     assert!(scene.handshake(&key, &body).is_some());
@@ -113,7 +105,7 @@ fn a_handshake_makes_one_session() {
 
 #[tokio::test]
 async fn what_a_revoked_router_has_ends() {
-    let scene = Scene::new("revoked");
+    let scene = Scene::new();
     let (home, other) = (scene.pair("home"), scene.pair("other"));
     let (session, kept) = (scene.begin(&home), scene.begin(&other));
     let found = scene.sessions.find(session).expect("a session");
@@ -162,7 +154,7 @@ async fn what_a_revoked_router_has_ends() {
 /// Two lists of the same length, written one behind the other: a file may not tell them apart.
 #[test]
 fn a_change_that_follows_at_once_is_not_missed() {
-    let scene = Scene::new("twice");
+    let scene = Scene::new();
     let key = scene.pair("home");
     let stamp = scene.sessions.store().stamp();
     let now = Instant::now();
@@ -181,7 +173,7 @@ fn a_change_that_follows_at_once_is_not_missed() {
 
 #[test]
 fn figures_outlive_the_partner() {
-    let scene = Scene::new("figures");
+    let scene = Scene::new();
     let key = scene.pair("home");
     let session = scene.begin(&key);
     assert!(
@@ -209,7 +201,7 @@ fn figures_outlive_the_partner() {
 
 #[test]
 fn a_line_is_kept_for_whoever_came_first_with_it() {
-    let scene = Scene::new("enrolled");
+    let scene = Scene::new();
     let key = scene.pair("home");
     let [router, thief] = [1, 2].map(|octet| Identity::from([octet; 32]).public());
     let comes = |key: &Key, who| {

@@ -1,9 +1,11 @@
+use testing::Directory;
+
 use super::*;
 
-fn store(name: &str) -> Store {
-    let folder = std::env::temp_dir().join(format!("weir-store-{name}-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    Store::open(&folder).expect("a folder")
+fn store() -> (Directory, Store) {
+    let folder = Directory::new();
+    let store = Store::open(&folder).expect("a folder");
+    (folder, store)
 }
 
 fn ports(text: &str) -> Vec<Ports> {
@@ -17,7 +19,7 @@ fn paired(store: &Store) -> Vec<Paired> {
 
 #[test]
 fn old_lists_are_read_and_kept() {
-    let store = store("old");
+    let (_folder, store) = store();
     let old = "# mine\n0011223344556677 home\n8899aabbccddeeff\n";
     fs::write(store.routers(), old).expect("written");
     let read = paired(&store);
@@ -33,12 +35,11 @@ fn old_lists_are_read_and_kept() {
     assert!(text().starts_with(kept), "{}", text());
     store.forward("8899aabbccddeeff", &[]).expect("free");
     assert_eq!(text(), format!("{kept}8899aabbccddeeff \t\t#1\n"));
-    fs::remove_dir_all(&store.folder).expect("removed");
 }
 
 #[test]
 fn places_are_written_once() {
-    let store = store("settled");
+    let (_folder, store) = store();
     store.settle().expect("nothing to do");
     assert!(!store.routers().exists());
     let old = "0011223344556677 home\n8899aabbccddeeff away\n";
@@ -54,12 +55,11 @@ fn places_are_written_once() {
     assert_eq!((left.len(), left[0].place), (1, Some(1)));
     let told = store.revoke("home").expect_err("it is").to_string();
     assert!(told.contains("no router home"), "{told}");
-    fs::remove_dir_all(&store.folder).expect("removed");
 }
 
 #[test]
 fn a_port_belongs_to_one_router() {
-    let store = store("ports");
+    let (_folder, store) = store();
     store.pair("home", &ports("tcp/8000-8099")).expect("free");
     store.pair("twin", &[]).expect("free");
     store.pair("twin", &ports("udp/8000")).expect("free");
@@ -80,12 +80,11 @@ fn a_port_belongs_to_one_router() {
     );
     let many = vec![ports("tcp/1")[0].clone(); MOST_FORWARDS + 1];
     assert!(told(store.forward("home", &many)).contains("32"));
-    fs::remove_dir_all(&store.folder).expect("removed");
 }
 
 #[test]
 fn one_partner_serves_of_a_folder() {
-    let store = store("served");
+    let (_folder, store) = store();
     assert!(!store.is_served());
     let serves = store.serve().expect("the first");
     assert!(store.is_served() && store.is_served());
@@ -94,12 +93,11 @@ fn one_partner_serves_of_a_folder() {
     drop(serves);
     assert!(!store.is_served());
     store.serve().expect("the first is gone");
-    fs::remove_dir_all(&store.folder).expect("removed");
 }
 
 #[test]
 fn what_would_be_taken_for_something_else_is_no_name() {
-    let store = store("names");
+    let (_folder, store) = store();
     let long = "x".repeat(65);
     for name in ["a\u{1b}[2J", "a\tb", "key:abc", "0011223344556677", &long] {
         let told = store.pair(name, &[]).map(drop).expect_err(name).to_string();
@@ -113,12 +111,11 @@ fn what_would_be_taken_for_something_else_is_no_name() {
         names,
         ["", "home", "home #5", "café", "revoked", &long[1..]]
     );
-    fs::remove_dir_all(&store.folder).expect("removed");
 }
 
 #[test]
 fn a_pipe_in_place_of_a_file_stops_nobody() {
-    let store = store("pipe");
+    let (_folder, store) = store();
     let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
     nix::unistd::mkfifo(&store.routers(), mode).expect("a pipe");
     let told = store
@@ -127,12 +124,11 @@ fn a_pipe_in_place_of_a_file_stops_nobody() {
         .expect_err("a pipe")
         .to_string();
     assert!(told.ends_with("routers: not a regular file"), "{told}");
-    fs::remove_dir_all(&store.folder).expect("removed");
 }
 
 #[test]
 fn a_key_that_is_gone_is_not_made_anew_under_routers() {
-    let store = store("gone");
+    let (_folder, store) = store();
     store.pair("home", &[]).expect("the first");
     fs::remove_file(store.folder.join("key")).expect("there");
     let told = store
@@ -144,12 +140,11 @@ fn a_key_that_is_gone_is_not_made_anew_under_routers() {
     assert!(store.rotate("home").is_err() && store.master().is_err());
     store.revoke("home").expect("that takes no key");
     store.master().expect("nobody has a line of the former one");
-    fs::remove_dir_all(&store.folder).expect("removed");
 }
 
 #[test]
 fn a_line_that_is_broken_breaks_no_other() {
-    let store = store("broken");
+    let (_folder, store) = store();
     let list = b"0011223344556677 home\n\xff\xfe\n0011223344556677 twice\n8899aabbccddeeff away\n";
     fs::write(store.routers(), list).expect("written");
     let names: Vec<_> = paired(&store).into_iter().map(|it| it.name).collect();
@@ -157,5 +152,4 @@ fn a_line_that_is_broken_breaks_no_other() {
     store.forward("home", &[]).expect("one");
     let text = fs::read_to_string(store.routers()).expect("read");
     assert_eq!(text.lines().count(), 4, "{text}");
-    fs::remove_dir_all(&store.folder).expect("removed");
 }
