@@ -44,25 +44,10 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
     }
     let mut link = Link {
         index: index(u32_at(fixed, 4))?,
-        name: String::new(),
         hardware: u16_at(fixed, 2),
         up: u32_at(fixed, 8) & (IFF_UP | IFF_RUNNING) == IFF_UP | IFF_RUNNING,
-        mac: None,
-        mtu: 0,
-        kind: String::new(),
-        master: None,
-        group: 0,
-        lower: None,
-        vlan: None,
-        filters_vlans: false,
-        bridge: None,
-        proxies: false,
-        locked: false,
-        settings: 0,
-        port: None,
         tx_queues: 1,
-        qdisc: String::new(),
-        xdp_program: None,
+        ..Link::default()
     };
     let mut elsewhere = false;
     for attribute in attributes {

@@ -9,22 +9,9 @@ fn link(index: u32, name: &str, hardware: u16) -> Link {
         name: name.to_owned(),
         hardware,
         up: true,
-        mac: None,
         mtu: 1500,
-        kind: String::new(),
-        master: None,
-        group: 0,
-        lower: None,
-        vlan: None,
-        filters_vlans: false,
-        bridge: None,
-        proxies: false,
-        locked: false,
-        settings: 0,
-        port: None,
         tx_queues: 1,
-        qdisc: String::new(),
-        xdp_program: None,
+        ..Link::default()
     }
 }
 

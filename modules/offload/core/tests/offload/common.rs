@@ -67,20 +67,9 @@ pub fn link(index: u32, name: &str) -> Link {
         up: true,
         mac: Some([2, 0, 0, 0, 0, index as u8]),
         mtu: 1500,
-        kind: String::new(),
-        master: None,
-        group: 0,
-        lower: None,
-        vlan: None,
-        filters_vlans: false,
-        bridge: None,
-        proxies: false,
-        locked: false,
-        settings: 0,
-        port: None,
         tx_queues: 4,
         qdisc: "mq".to_owned(),
-        xdp_program: None,
+        ..Link::default()
     }
 }
 

@@ -12,21 +12,9 @@ pub(crate) fn link(index: u32, kind: &str) -> Link {
         name: format!("device{index}"),
         hardware: if kind == "ppp" { 512 } else { 1 },
         up: true,
-        mac: None,
         mtu: 1500,
-        master: None,
-        group: 0,
-        lower: None,
-        vlan: None,
-        filters_vlans: false,
-        bridge: None,
-        proxies: false,
-        locked: false,
-        settings: 0,
-        port: None,
         tx_queues: 1,
-        qdisc: String::new(),
-        xdp_program: None,
+        ..Link::default()
     }
 }
 
