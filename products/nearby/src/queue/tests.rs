@@ -2,6 +2,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use proptest::prelude::*;
+use testing::Directory;
 
 use super::*;
 use crate::v2::outbox::Priority;
@@ -65,28 +66,15 @@ impl Disk for Dying {
 }
 
 /// A temporary folder.
-struct Folder(PathBuf);
+struct Folder(Directory);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("weir-queue-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        Self(path)
-    }
-
     fn open(&self) -> Queue<Dying> {
         self.open_with(1 << 24, &Dying::default())
     }
 
     fn open_with(&self, limit: u64, disk: &Dying) -> Queue<Dying> {
-        Queue::open(self.0.clone(), limit, disk.clone())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        Queue::open(self.0.path().to_owned(), limit, disk.clone())
     }
 }
 
@@ -114,7 +102,7 @@ fn places<D: Disk>(queue: &mut Queue<D>, id: Id) -> Vec<u64> {
 
 #[test]
 fn what_is_kept_is_there_after_a_restart_once_for_each_in_order() {
-    let folder = Folder::new("restart");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open();
     queue.saw(5000, 1_785_000_000_000, A);
     for sequence in [1, 2, 3] {
@@ -141,7 +129,7 @@ fn what_is_kept_is_there_after_a_restart_once_for_each_in_order() {
 fn a_message_is_kept_wholly_or_not_wherever_it_ends() {
     let mut ended = 0;
     for steps in 0.. {
-        let folder = Folder::new("steps");
+        let folder = Folder(Directory::new());
         let disk = Dying::default();
         let mut queue = folder.open_with(1 << 24, &disk);
         assert!(queue.keep(0, &message(1, &[A, B], 9000)).0);
@@ -175,7 +163,7 @@ fn a_message_is_kept_wholly_or_not_wherever_it_ends() {
 
 #[test]
 fn a_name_that_could_not_be_taken_away_is_not_written_through() {
-    let folder = Folder::new("through");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open();
     assert!(queue.keep(0, &message(1, &[A], 9000)).0);
     // State after a crash behind the last link.
@@ -186,7 +174,7 @@ fn a_name_that_could_not_be_taken_away_is_not_written_through() {
 
 #[test]
 fn a_full_disk_is_no_end_and_is_tried_again() {
-    let folder = Folder::new("full");
+    let folder = Folder(Directory::new());
     let disk = Dying::default();
     let mut queue = folder.open_with(1 << 24, &disk);
     disk.left.set(Some(0));
@@ -207,10 +195,10 @@ fn without_a_folder_that_can_be_written_it_begins_all_the_same() {
 
 #[test]
 fn a_folder_that_went_away_is_made_again() {
-    let folder = Folder::new("away");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open();
     assert!(queue.keep(0, &message(1, &[A], 10)).0);
-    fs::remove_dir_all(&folder.0).expect("gone");
+    fs::remove_dir_all(folder.0.path()).expect("gone");
     let (messages, all, lost) = queue.load(A, 0, 100);
     assert_eq!((messages.len(), all, lost.len()), (0, true, 1));
     assert!(queue.keep(0, &message(2, &[A], 10)).0);
@@ -219,7 +207,7 @@ fn a_folder_that_went_away_is_made_again() {
 
 #[test]
 fn the_oldest_goes_where_there_is_too_much() {
-    let folder = Folder::new("bounds");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open_with(16 * 4096, &Dying::default());
     let mut went = Vec::new();
     for sequence in 1..=20 {
@@ -265,7 +253,7 @@ fn sequences(lost: &[Lost]) -> Vec<(Id, u64)> {
 /// A quarter is for one peer: four of them.
 #[test]
 fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
-    let folder = Folder::new("own");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open_with(16 * 4096, &Dying::default());
     let keep = |queue: &mut Queue<_>, keep: &Keep| {
         let (is, lost) = queue.keep(0, keep);
@@ -313,7 +301,7 @@ fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
 /// An own message is refused when the whole queue is full.
 #[test]
 fn nor_where_all_together_take_too_much() {
-    let folder = Folder::new("own-all");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open_with(16 * 4096, &Dying::default());
     let id = |it: u64| Id([it as u8; 8]);
     for peer in 1..=4 {
@@ -351,7 +339,7 @@ fn nor_where_all_together_take_too_much() {
 /// A peer met while the disk was full is stored once there is room, and after a restart.
 #[test]
 fn who_came_while_the_disk_was_full_is_written_when_there_is_room() {
-    let folder = Folder::new("full-known");
+    let folder = Folder(Directory::new());
     let disk = Dying::default();
     let mut queue = folder.open_with(1 << 24, &disk);
     disk.left.set(Some(0));
@@ -371,7 +359,7 @@ fn who_came_while_the_disk_was_full_is_written_when_there_is_room() {
 
 #[test]
 fn age_is_by_how_long_it_ran_and_no_clock_that_jumps_makes_old() {
-    let folder = Folder::new("age");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open();
     let mut keep = message(1, &[A], 10);
     // A time of arrival in the future.
@@ -389,7 +377,7 @@ fn age_is_by_how_long_it_ran_and_no_clock_that_jumps_makes_old() {
 
 #[test]
 fn foreign_and_damaged_files_stay_and_are_passed_over() {
-    let folder = Folder::new("foreign");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open();
     for sequence in 1..=4 {
         assert!(queue.keep(0, &message(sequence, &[A], 100)).0);
@@ -422,7 +410,7 @@ fn foreign_and_damaged_files_stay_and_are_passed_over() {
 
 #[test]
 fn what_was_here_is_remembered_and_half_of_it_is_not() {
-    let folder = Folder::new("seen");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open();
     assert!(queue.remembered().is_empty());
     let sums = [[1; 16], [2; 16]];
@@ -436,7 +424,7 @@ fn what_was_here_is_remembered_and_half_of_it_is_not() {
 
 #[test]
 fn numbers_go_on_after_a_crash_and_after_an_end() {
-    let folder = Folder::new("numbers");
+    let folder = Folder(Directory::new());
     let mut queue = folder.open();
     assert_eq!((queue.next_number(0), queue.next_number(0)), (1, 2));
     queue.end(0);

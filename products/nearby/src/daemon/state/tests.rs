@@ -2,19 +2,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use testing::Directory;
+
 use super::*;
 use crate::daemon::Settings;
 use crate::envelope::{Key, feed};
 use crate::room::{Event, Format};
-
-/// A temporary folder.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn key(seed: u8) -> Key {
     Key::from_seed(&[seed; 32]).expect("any seed")
@@ -56,10 +49,9 @@ fn later(state: &State, seconds: u64) {
 
 #[test]
 fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
-    let name = format!("weir-nearby-keeps-{}", std::process::id());
-    let folder = Folder(std::env::temp_dir().join(name));
+    let folder = Directory::new();
     let (away, near) = (key(2).node().id(), key(3).node().id());
-    let state = begin(&folder.0);
+    let state = begin(&folder);
     assert_eq!(
         (state.say(To::One(away), "?"), state.waits(To::One(away))),
         (0, Ok(0))
@@ -92,7 +84,7 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
         out.extend(inner.mailbox.room().delivery().remembered());
     }
     drop(state);
-    let state = begin(&folder.0);
+    let state = begin(&folder);
     let waiting = |id: Id| {
         let all = state.away();
         let one = all.iter().find(|it| it.id == id.to_string());
@@ -121,9 +113,8 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
 /// Equal times would make both one message to others.
 #[test]
 fn what_is_said_twice_in_a_millisecond_is_two_messages() {
-    let name = format!("weir-nearby-twice-{}", std::process::id());
-    let folder = Folder(std::env::temp_dir().join(name));
-    let state = begin(&folder.0);
+    let folder = Directory::new();
+    let state = begin(&folder);
     opened(&state, 1, key(2).node().id());
     for _ in 0..100 {
         assert_eq!(state.say(To::All, "the same"), 1);
