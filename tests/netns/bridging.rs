@@ -10,9 +10,8 @@ use lab::namespace::wait_until;
 use lab::random::Random;
 use lab::topology::{mac, text};
 use lab::transfer::{Datagrams, Echo, Transfer};
-use lab::view::View;
 use lab::{Arrangement, Error, Lab, Options, Tap};
-use weir_tests::scene::{By, WAYS, at_once, lab};
+use weir_tests::scene::{By, WAYS, at_once, count, lab};
 use weir_tests::{LIMIT, Weir, hooked_at};
 
 const PORT: u16 = 5001;
@@ -210,23 +209,9 @@ fn a_bridged_transfer_survives_stray_frames_and_roaming() {
 /// Returns the transfer's frames that reach the other host in a second, after a change has settled.
 fn arriving(scene: &Scene) -> Result<usize, Error> {
     let mut tap = Tap::open(scene.lab.node("at-lan2")?, "eth0")?;
-    count(&mut tap, SETTLED)?;
-    count(&mut tap, Duration::from_secs(1))
-}
-
-fn count(tap: &mut Tap, time: Duration) -> Result<usize, Error> {
-    let end = Instant::now() + time;
-    let mut count = 0;
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(count);
-        }
-        if let Some(frame) = tap.receive(left)? {
-            let ports = View::of(&frame).and_then(|view| view.ports);
-            count += usize::from(ports.is_some_and(|(_, to)| to == PORT));
-        }
-    }
+    let to_host: fn(u16, u16) -> bool = |_, to| to == PORT;
+    count(&mut tap, SETTLED, to_host)?;
+    count(&mut tap, Duration::from_secs(1), to_host)
 }
 
 /// A rule about more than addresses takes effect at once, although another conversation of the same

@@ -123,9 +123,9 @@ impl Scene {
         settle: Duration,
     ) -> Result<(), Error> {
         let mut tap = Tap::open(self.lab.node(role)?, device)?;
-        count(&mut tap, settle)?;
+        count(&mut tap, settle, of_transfer)?;
         // Earlier packets may still wait in the receiver's queue: only the wire counts.
-        let leaked = count(&mut tap, Duration::from_secs(1))?;
+        let leaked = count(&mut tap, Duration::from_secs(1), of_transfer)?;
         if leaked > 0 {
             return Err(Error::Unexpected(format!(
                 "{after}: {leaked} packets still arrive at {role}:{device}; {:#?}",
@@ -167,8 +167,15 @@ pub fn weir(by: By, lab: &Lab, more: &str) -> Result<Option<Weir>, Error> {
     Ok(Some(weir))
 }
 
-/// Returns the packets from or to the transfer's port that arrive during `time`.
-fn count(tap: &mut Tap, time: Duration) -> Result<usize, Error> {
+fn of_transfer(from: u16, to: u16) -> bool {
+    from == PORT || to == PORT
+}
+
+/// Returns the packets that arrive during `time` and whose ports `is` accepts.
+///
+/// # Errors
+/// The tap does not receive.
+pub fn count(tap: &mut Tap, time: Duration, is: fn(u16, u16) -> bool) -> Result<usize, Error> {
     let end = Instant::now() + time;
     let mut count = 0;
     loop {
@@ -178,7 +185,7 @@ fn count(tap: &mut Tap, time: Duration) -> Result<usize, Error> {
         }
         if let Some(frame) = tap.receive(left)? {
             let ports = View::of(&frame).and_then(|view| view.ports);
-            count += usize::from(ports.is_some_and(|(from, to)| from == PORT || to == PORT));
+            count += usize::from(ports.is_some_and(|(from, to)| is(from, to)));
         }
     }
 }

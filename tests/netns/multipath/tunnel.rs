@@ -16,7 +16,7 @@ use weir_tests::{LIMIT, Weir};
 use crate::multipath::{MBIT, SECOND, at, ms};
 
 /// Builds both ends and waits for the tunnel.
-fn tunnelled(options: &Options) -> Result<Pair, Error> {
+pub fn tunnelled(options: &Options) -> Result<Pair, Error> {
     let pair = Pair::build(options)?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
     Ok(pair)

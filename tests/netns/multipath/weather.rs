@@ -17,15 +17,10 @@ use nix::unistd::Pid;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
+use crate::multipath::tunnel::tunnelled;
 use crate::multipath::{MBIT, SECOND, at, ms};
 
 const ECHO: SocketAddr = SocketAddr::new(SERVER, 5001);
-
-fn tunnelled(options: &Options) -> Result<Pair, Error> {
-    let pair = Pair::build(options)?;
-    pair.wait_for("the tunnel", |told| told.tunnel)?;
-    Ok(pair)
-}
 
 /// Returns the number of a process's open descriptors.
 fn descriptors(process: u32) -> Result<usize, Error> {
