@@ -36,6 +36,11 @@ pub enum Error {
     Differs(Box<Mismatch>),
 }
 
+/// Returns the error of a finding, or of another error.
+pub fn unexpected(what: impl ToString) -> Error {
+    Error::Unexpected(what.to_string())
+}
+
 impl Error {
     /// Converts an I/O error; `doing` names the attempted action.
     pub fn system<E: Into<io::Error>>(doing: impl Into<String>) -> impl FnOnce(E) -> Self {

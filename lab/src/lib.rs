@@ -31,7 +31,7 @@ pub mod view;
 pub mod wire;
 
 pub use arrangement::Arrangement;
-pub use error::Error;
+pub use error::{Error, unexpected};
 pub use gateway::{Ipv6, Lab, Options};
 pub use namespace::{Namespace, Process, asked_to_end, end_gently, sweep};
 pub use talk::{Talk, uninterrupted};

@@ -4,14 +4,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::{Error, Namespace};
+use crate::{Error, Namespace, unexpected};
 
 /// Name of every radio in its namespace.
 pub const RADIO: &str = "wlan0";
-
-fn unexpected(text: impl Into<String>) -> Error {
-    Error::Unexpected(text.into())
-}
 
 /// Runs a command line outside all namespaces.
 ///

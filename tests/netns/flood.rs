@@ -10,12 +10,8 @@ use lab::frame::{Body, Packet};
 use lab::gateway::{CLIENT, SERVER};
 use lab::namespace::wait_until;
 use lab::topology::mac;
-use lab::{Error, Ipv6, Lab, Namespace, Options};
+use lab::{Error, Ipv6, Lab, Namespace, Options, unexpected};
 use weir_tests::{LIMIT, Weir, undisturbed};
-
-fn failed(error: impl std::fmt::Display) -> Error {
-    Error::Unexpected(error.to_string())
-}
 
 /// During some 200,000 one-packet conversations, live conversations are still counted one by one,
 /// and new ones are again soon afterwards.
@@ -57,7 +53,7 @@ fn through(config: &str, many: u32) -> Result<(), Error> {
     }
     let weir = Weir::start(lab.node("router")?, config, &["--only", "monitor"])?;
     wait_until("devices are counted", LIMIT, || {
-        let devices = weir.client()?.devices().map_err(failed)?;
+        let devices = weir.client()?.devices().map_err(unexpected)?;
         Ok(devices.ports.len() >= 2)
     })?;
     let out = lab.index("client", "eth0")?;
@@ -78,7 +74,7 @@ fn arrived(router: &Namespace) -> Result<[u64; 2], Error> {
     let counts: Vec<u64> = counts.into_iter().flatten().collect();
     match counts[..] {
         [_, packets, _, dropped, ..] => Ok([packets, dropped]),
-        _ => Err(failed(format!("no lan0 in {text}"))),
+        _ => Err(unexpected(format!("no lan0 in {text}"))),
     }
 }
 
@@ -88,14 +84,14 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
         let to = (mac("router", "lan0"), SERVER);
         let packet = Packet::new(from, to, Body::Udp(1024, port, vec![b'w'; 18]));
         let traffic = Traffic::of(packet.bytes(), flows);
-        Bench::load(&traffic, out, &Exit::default()).map_err(failed)
+        Bench::load(&traffic, out, &Exit::default()).map_err(unexpected)
     };
     let [first, lost] = arrived(router)?;
     let mut sent = 0;
     // A port queues 256 packets, and a busy machine reads late: the test sends nothing on top of a
     // queue.
     let mut send = |bench: &mut Bench, packets: u32| {
-        bench.generate(packets).map_err(failed)?;
+        bench.generate(packets).map_err(unexpected)?;
         sent += u64::from(packets);
         wait_until("the port has taken what was sent", LIMIT, || {
             Ok(arrived(router)?.iter().sum::<u64>() >= first + lost + sent)
@@ -109,7 +105,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
             port: Some("lan0".into()),
             ..TalksQuery::default()
         };
-        let talks = weir.client()?.talks(&asked).map_err(failed)?;
+        let talks = weir.client()?.talks(&asked).map_err(unexpected)?;
         let of = |talk: &&answers::Talk| talk.port == "lan0" && talk.far_port == port;
         let packets = talks.talks.iter().filter(of);
         Ok((talks.total, packets.map(|talk| talk.sent.packets).collect()))
@@ -171,7 +167,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
         ended.store(true, Ordering::Relaxed);
         let came = asks
             .join()
-            .map_err(|_| failed("the one who asks panicked"))?;
+            .map_err(|_| unexpected("the one who asks panicked"))?;
         outcome.and(came)
     })?;
     let (total, _) = told(443)?;
@@ -185,7 +181,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     wait_until("each packet of those that live is counted", LIMIT, || {
         all(443, each)(&told)
     })
-    .map_err(|error| failed(format!("{error}: each sent {each}, {:?}", told(443))))?;
+    .map_err(|error| unexpected(format!("{error}: each sent {each}, {:?}", told(443))))?;
     // At first the flood fills the table: newcomers get records as the flood's are released.
     let mut rounds = 0;
     wait_until("new conversations are counted one by one", LIMIT, || {
@@ -208,7 +204,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     let came = arrived(router)?[0] - first;
     assert!(came > u64::from(many) / 2, "{came} came in");
     let counted = || -> Result<u64, Error> {
-        let devices = weir.client()?.devices().map_err(failed)?;
+        let devices = weir.client()?.devices().map_err(unexpected)?;
         let port = devices.ports.iter().find(|port| port.name == "lan0");
         Ok(port.map_or(0, |port| {
             let way = &port.incoming;
@@ -218,7 +214,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     wait_until("the port's sum is what came in", LIMIT, || {
         Ok(counted()? == came)
     })
-    .map_err(|error| failed(format!("{error}: {came} came in, {:?} counted", counted())))
+    .map_err(|error| unexpected(format!("{error}: {came} came in, {:?} counted", counted())))
 }
 
 /// Returns the resident memory of the daemon, kB.
@@ -227,5 +223,5 @@ fn resident(weir: &Weir) -> Result<u64, Error> {
     let text = std::fs::read_to_string(&status).map_err(Error::system(status))?;
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     line.and_then(|rest| rest.trim().split(' ').next()?.parse().ok())
-        .ok_or_else(|| failed("no RssAnon"))
+        .ok_or_else(|| unexpected("no RssAnon"))
 }

@@ -5,19 +5,15 @@ use std::time::{Duration, Instant};
 
 use kernel::io::Nl80211;
 use kernel::nl80211::Station;
-use lab::Error;
 use lab::medium::{Cells, Place, Report, Scene, Wall};
 use lab::namespace::wait_until;
+use lab::{Error, unexpected};
 use weir_tests::LIMIT;
 
 /// Channel 36, MHz.
 const CHANNEL: u32 = 5180;
 /// hostapd's settings for 802.11a.
 const ONLY_OFDM: &str = "hw_mode=a\nchannel=36";
-
-fn unexpected(text: impl Into<String>) -> Error {
-    Error::Unexpected(text.into())
-}
 
 /// Returns the kernel's record of a node's peer.
 fn peer(cells: &Cells, role: &str) -> Result<Station, Error> {

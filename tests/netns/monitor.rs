@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use answers::{Count, Device, Devices};
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo, ask_tcp};
-use lab::{Error, Lab, Namespace, Options, topology};
+use lab::{Error, Lab, Namespace, Options, topology, unexpected};
 use weir_tests::scene::{self, By};
 use weir_tests::{LIMIT, Weir};
 
@@ -34,10 +34,6 @@ enum Runs {
     Alone,
     /// Runs everything, with this hook.
     With(&'static str),
-}
-
-fn failed(error: api::ClientError) -> Error {
-    Error::Unexpected(error.to_string())
 }
 
 struct Scene {
@@ -124,7 +120,7 @@ impl Scene {
     }
 
     fn devices(&self) -> Result<Devices, Error> {
-        self.weir.client()?.devices().map_err(failed)
+        self.weir.client()?.devices().map_err(unexpected)
     }
 
     /// Returns each port's count by its records, and tcpdump's at the other end of the wire:
@@ -330,12 +326,12 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
     let known = wait_until("both sides are known", LIMIT, || {
         datagrams.ask(b"who am I?", LIMIT)?;
         let client = scene.weir.client()?;
-        let all = client.talks(&Default::default()).map_err(failed)?;
+        let all = client.talks(&Default::default()).map_err(unexpected)?;
         let at_uplink = answers::TalksQuery {
             port: Some("wan0".into()),
             ..Default::default()
         };
-        let outside = client.talks(&at_uplink).map_err(failed)?;
+        let outside = client.talks(&at_uplink).map_err(unexpected)?;
         seen = format!("{all:#?}\n{outside:#?}");
         let udp = |talk: &&answers::Talk| talk.protocol == Some(answers::Protocol::Udp);
         let inside: Vec<_> = all.talks.iter().filter(udp).collect();
@@ -360,7 +356,7 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
     let mut seen = Vec::new();
     let one = wait_until("a ping is one conversation", LIMIT, || {
         let all = scene.weir.client()?.talks(&Default::default());
-        let talks = all.map_err(failed)?.talks.into_iter();
+        let talks = all.map_err(unexpected)?.talks.into_iter();
         seen = talks.filter(|talk| talk.protocol_number == 1).collect();
         Ok(seen.len() == 1 && seen[0].uplink.as_deref() == Some("wan0"))
     });
@@ -387,7 +383,7 @@ fn no_question_moves_time() -> Result<(), Error> {
             next += Duration::from_millis(250);
         }
         for path in PATHS {
-            weir.told(&format!("/v1/{path}")).map_err(failed)?;
+            weir.told(&format!("/v1/{path}")).map_err(unexpected)?;
         }
         let told = scene.devices()?;
         let at_lan = told.devices.iter().filter(|device| device.port == "lan0");

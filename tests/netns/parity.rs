@@ -15,17 +15,13 @@ use frames::{Connection, Connections, Ends};
 use lab::gateway::{CLIENT, CLIENT6};
 use lab::generate::Side;
 use lab::namespace::wait_until;
-use lab::{Error, Lab, Namespace, Options};
+use lab::{Error, Lab, Namespace, Options, unexpected};
 use peers::{Capture, Key, Table};
 use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
 /// Tolerated difference between weir's times and tshark's, in milliseconds.
 const NEAR: f64 = 1.0;
-
-fn failed(error: api::ClientError) -> Error {
-    Error::Unexpected(error.to_string())
-}
 
 /// Returns the conversations at the LAN.
 fn talks(weir: &Weir) -> Result<Vec<Talk>, Error> {
@@ -34,11 +30,11 @@ fn talks(weir: &Weir) -> Result<Vec<Talk>, Error> {
         limit: 5000,
         ..Default::default()
     };
-    Ok(weir.client()?.talks(&asked).map_err(failed)?.talks)
+    Ok(weir.client()?.talks(&asked).map_err(unexpected)?.talks)
 }
 
 fn devices(weir: &Weir) -> Result<Devices, Error> {
-    weir.client()?.devices().map_err(failed)
+    weir.client()?.devices().map_err(unexpected)
 }
 
 /// Looks twice a second until the value stays equal for some seconds.

@@ -11,7 +11,7 @@ use lab::gateway::{CLIENT, Ipv6, ROUTER_LAN, ROUTER_LAN6, SERVER, SERVER6};
 use lab::namespace::wait_until;
 use lab::topology::{Offloads, mac, text};
 use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
-use lab::{Error, Lab, Options};
+use lab::{Error, Lab, Options, unexpected};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use testing::Directory;
@@ -24,10 +24,6 @@ const ECHO: u16 = 7;
 const RATE: u64 = 4 << 20;
 /// The client's quota: some seconds of a transfer.
 const QUOTA: u64 = 60_000_000;
-
-fn failed(error: api::ClientError) -> Error {
-    Error::Unexpected(error.to_string())
-}
 
 fn system(what: &str) -> impl FnOnce(std::io::Error) -> Error {
     Error::system(what.to_owned())
@@ -102,7 +98,7 @@ impl Scene {
     fn ready(&self) -> Result<(), Error> {
         self.weir.wait_for_ports(3)?;
         wait_until("ports are counted", LIMIT, || {
-            let told = self.weir.client()?.devices().map_err(failed)?;
+            let told = self.weir.client()?.devices().map_err(unexpected)?;
             Ok(told.ports.len() >= 3)
         })
     }
@@ -134,7 +130,7 @@ impl Scene {
 
     /// Returns the client from `GET /v1/devices`.
     fn client(&self) -> Result<Device, Error> {
-        let told = self.weir.client()?.devices().map_err(failed)?;
+        let told = self.weir.client()?.devices().map_err(unexpected)?;
         let found = told.devices.into_iter().find(|d| d.mac == client());
         Ok(found.unwrap_or_default())
     }
@@ -145,7 +141,7 @@ impl Scene {
             device: Some(client()),
             ..Default::default()
         };
-        let told = self.weir.client()?.history(&asked).map_err(failed)?;
+        let told = self.weir.client()?.history(&asked).map_err(unexpected)?;
         Ok(sum(told.periods.iter().map(|p| (p.received, p.sent))))
     }
 
@@ -169,7 +165,7 @@ impl Scene {
         let mut seen = String::new();
         let inside = wait_until("copies are LAN traffic", LIMIT, || {
             let told = self.weir.client()?.history(&HistoryQuery::default());
-            let periods = told.map_err(failed)?.periods;
+            let periods = told.map_err(unexpected)?.periods;
             let sum = |of: fn(&answers::Period) -> Count| periods.iter().map(|p| of(p).bytes).sum();
             let (sent, received): (u64, u64) = (sum(|p| p.lan.sent), sum(|p| p.lan.received));
             let internet: u64 = sum(|p| p.sent) + sum(|p| p.received);

@@ -32,11 +32,11 @@ use answers::{PortalClients, PortalState, PortalVoucher, PortalVouchers};
 use lab::gateway::{CLIENT, SERVER, SERVER6};
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
-use lab::{Error, Lab, Namespace, Options};
+use lab::{Error, Lab, Namespace, Options, unexpected};
 use testing::Directory;
 use weir_tests::{LIMIT, Weir, hooked};
 
-use place::{AT_ONCE, ECHO, PAGE, Place, Stream, configuration, unexpected};
+use place::{AT_ONCE, ECHO, PAGE, Place, Stream, configuration};
 
 #[test]
 fn before_the_log_in_all_leads_to_the_portal() -> Result<(), Error> {

@@ -9,19 +9,15 @@ use lab::gateway::{CLIENT, SERVER};
 use lab::namespace::wait_until;
 use lab::topology::{mac, text};
 use lab::transfer::Transfer;
-use lab::{Error, Lab, Options, Tap};
+use lab::{Error, Lab, Options, Tap, unexpected};
 use weir_tests::{LIMIT, Weir, binary};
 
 const FENCE: &str = "table inet fence {
   chain forwarded { type filter hook forward priority 0; policy accept; udp dport 9999 drop; }
 }";
 
-fn failed(error: api::ClientError) -> Error {
-    Error::Unexpected(error.to_string())
-}
-
 fn probe(weir: &Weir, name: &str) -> Result<Probe, Error> {
-    let told = weir.client()?.probes().map_err(failed)?;
+    let told = weir.client()?.probes().map_err(unexpected)?;
     let found = told.probes.into_iter().find(|probe| probe.name == name);
     found.ok_or_else(|| Error::Unexpected(format!("no probe {name}")))
 }
@@ -82,7 +78,7 @@ fn probes_record_what_the_configuration_asks_for() {
         // A reload asks for one more, and the first goes on with what it has.
         let probes = "[monitor]\nprobes = [\"qdisc-delay\", \"drops\"]\n";
         std::fs::write(weir.config_file(), probes).map_err(Error::system("write"))?;
-        weir.client()?.reload().map_err(failed)?;
+        weir.client()?.reload().map_err(unexpected)?;
         assert_eq!(dropped(&probe(&weir, "drops")?), 25);
         for _ in 0..5 {
             lan.send(&frame(7))?;
@@ -133,7 +129,7 @@ fn probes_record_what_the_configuration_asks_for() {
 
         // No probes.
         std::fs::write(weir.config_file(), "").map_err(Error::system("write"))?;
-        weir.client()?.reload().map_err(failed)?;
+        weir.client()?.reload().map_err(unexpected)?;
         assert!(!probe(&weir, "drops")?.active);
         Ok(())
     };

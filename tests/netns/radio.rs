@@ -9,7 +9,7 @@ use answers::{Radio, RadioLog};
 use lab::counters::processor_time;
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo};
-use lab::{Error, Lab};
+use lab::{Error, Lab, unexpected};
 use nix::sys::signal::Signal;
 use testing::Directory;
 use weir_tests::radios::{RADIO, radios};
@@ -19,10 +19,6 @@ const STATION: &str = "192.0.2.2";
 const ECHO: u16 = 7;
 /// Maximum power of hwsim's radios.
 const MOST: i32 = 20;
-
-fn unexpected(text: impl Into<String>) -> Error {
-    Error::Unexpected(text.into())
-}
 
 /// A router with an access point, a station, and weir.
 struct Scene {

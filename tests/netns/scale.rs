@@ -13,7 +13,7 @@ use lab::namespace::wait_until;
 use lab::topology::mac;
 use lab::transfer::{Datagrams, Echo};
 use lab::view::View;
-use lab::{Arrangement, Error, Ipv6, Lab, Namespace, Options, Tap};
+use lab::{Arrangement, Error, Ipv6, Lab, Namespace, Options, Tap, unexpected};
 use nix::sys::signal::Signal;
 use weir_tests::scene::{self, By, Scene};
 use weir_tests::{LIMIT, Weir, conntrack, hooked};
@@ -125,10 +125,6 @@ fn ten_thousand_names() {
     });
 }
 
-fn other(error: impl std::fmt::Display) -> Error {
-    Error::Unexpected(error.to_string())
-}
-
 /// Six hundred devices come, change and go during a transfer. Beyond the devices that weir checks
 /// each second, a device itself reports its switched forwarding.
 #[test]
@@ -142,7 +138,7 @@ fn six_hundred_devices() {
             format!("link add m{n} type veth peer name n{n}\n")
         }))?;
         wait_until("all are known", LIMIT, || {
-            Ok(weir.client()?.ports().map_err(other)?.len() >= 600)
+            Ok(weir.client()?.ports().map_err(unexpected)?.len() >= 600)
         })?;
         scene.lives("there are six hundred devices")?;
         router.ip(&of_all(|n| format!("link set m{n} mtu 1400\n")))?;
@@ -156,7 +152,7 @@ fn six_hundred_devices() {
         scene.lives("one of them does not forward")?;
         router.ip(&of_all(|n| format!("link del m{n}\n")))?;
         wait_until("all are gone", LIMIT, || {
-            Ok(weir.client()?.ports().map_err(other)?.len() < 10)
+            Ok(weir.client()?.ports().map_err(unexpected)?.len() < 10)
         })?;
         scene.lives("they are gone")?;
         bounded(weir, before)?;
@@ -274,7 +270,7 @@ fn more_events_than_the_kernel_keeps() {
             router.run("ip link del flap").map(drop)
         })?;
         wait_until("what changed unheard is known", LIMIT, || {
-            let ports = weir.client()?.ports().map_err(other)?;
+            let ports = weir.client()?.ports().map_err(unexpected)?;
             let there = |name: &str| ports.iter().any(|port| port.name == name);
             Ok(there("unheard") && !there("flap"))
         })?;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use api::Method;
 use lab::namespace::wait_until;
-use lab::{Error, Lab, Options};
+use lab::{Error, Lab, Options, unexpected};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use testing::Directory;
@@ -126,10 +126,6 @@ fn a_module_hears_ticks_works_and_answers() -> Result<(), Error> {
         "who is left out may look after itself"
     );
     Ok(())
-}
-
-fn unexpected(error: api::ClientError) -> Error {
-    Error::Unexpected(error.to_string())
 }
 
 /// Collects the files of a folder and of its subfolders.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use answers::{Count, Device, Devices, Wifi};
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo};
-use lab::{Error, Lab, Namespace};
+use lab::{Error, Lab, Namespace, unexpected};
 use testing::Directory;
 use weir_tests::radios::{RADIO, radios};
 use weir_tests::{LIMIT, Weir};
@@ -18,10 +18,6 @@ const SSID: &str = "weir-test";
 const ECHO: u16 = 7;
 /// Bits a second of the unit in which `iw` prints a bit rate.
 const MEGABIT: f64 = 1e6;
-
-fn unexpected(text: impl Into<String>) -> Error {
-    Error::Unexpected(text.into())
-}
 
 /// An access point in a router's bridge, a station, and weir, which started before both.
 struct Scene {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use answers::Cable;
 use lab::frame::Frame;
 use lab::namespace::wait_until;
-use lab::{Error, Lab, Offloads, Tap};
+use lab::{Error, Lab, Offloads, Tap, unexpected};
 use testing::Directory;
 use weir_tests::{Weir, binary};
 
@@ -73,7 +73,6 @@ fn port(
 ) -> Result<Cable, Error> {
     let mut found = None;
     let waited = wait_until(what, DECIDED, || {
-        let unexpected = |error| Error::Unexpected(format!("{error}"));
         let all = weir.client()?.cables().map_err(unexpected)?.cables;
         found = all.into_iter().find(|cable| cable.device == device);
         Ok(found.as_ref().is_some_and(&so))
@@ -202,7 +201,6 @@ fn a_third_station_at_the_wire_puts_the_mesh_into_a_vxlan_at_both_ends() -> Resu
         while begin.elapsed() < Duration::from_secs(70) && cable.is_none() {
             let _ = laptop.run("ping -c 1 -W 1 192.168.7.9");
             let what = |cable: &Cable| cable.why.contains("needs VXLAN");
-            let unexpected = |error| Error::Unexpected(format!("{error}"));
             let all = weir.client()?.cables().map_err(unexpected)?.cables;
             cable = all.into_iter().find(what);
         }

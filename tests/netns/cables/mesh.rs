@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use answers::Cable;
 use cables_core::hello::{MeshKey, NodeKey, Port};
 use lab::namespace::wait_until;
-use lab::{Error, Lab, Offloads, Tap};
+use lab::{Error, Lab, Offloads, Tap, unexpected};
 use testing::Directory;
 use weir_tests::Weir;
 
@@ -72,7 +72,6 @@ impl Nodes {
 fn wait(weir: &Weir, what: &str, so: impl Fn(&Cable) -> bool) -> Result<Cable, Error> {
     let mut found = None;
     let waited = wait_until(what, DECIDED, || {
-        let unexpected = |error| Error::Unexpected(format!("{error}"));
         found = weir.client()?.cables().map_err(unexpected)?.cables.pop();
         Ok(found.as_ref().is_some_and(&so))
     });
@@ -128,7 +127,6 @@ fn a_hello_that_was_recorded_proves_nothing_after_the_cable_came_anew() -> Resul
 fn a_hello_with_a_tag_proves_nothing() -> Result<(), Error> {
     const SECRET: &str = "the valley's long secret";
     let nodes = Nodes::new([SECRET; 2])?;
-    let unexpected = |error| Error::Unexpected(format!("{error}"));
     let mesh = MeshKey::from_secret(SECRET.as_bytes()).map_err(unexpected)?;
     let node = NodeKey::from_seed([7; 32]).map_err(unexpected)?;
     let own = [2, 0, 0, 0, 0, 7];

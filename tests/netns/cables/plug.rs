@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use answers::Cable;
 use lab::namespace::{Process, wait_until};
-use lab::{Error, Offloads};
+use lab::{Error, Offloads, unexpected};
 use nix::sys::signal::Signal;
 use testing::Directory;
 use weir_tests::{Weir, binary};
@@ -183,7 +183,6 @@ impl Plug {
 
     /// Returns the report on the port.
     pub fn cable(&self) -> Result<Option<Cable>, Error> {
-        let unexpected = |error| Error::Unexpected(format!("{error}"));
         let all = self.weir.client()?.cables().map_err(unexpected)?;
         // For a cable between two own ports, weir may report the loop at either port.
         let of = |device: &str| all.cables.iter().find(|cable| cable.device == device);
@@ -193,7 +192,6 @@ impl Plug {
 
     /// Returns the keys of the reported conditions.
     pub fn conditions(&self) -> Result<Vec<String>, Error> {
-        let unexpected = |error| Error::Unexpected(format!("{error}"));
         let all = self.weir.client()?.conditions().map_err(unexpected)?;
         Ok(all.conditions.into_iter().map(|it| it.key).collect())
     }

@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 use answers::{Device, DeviceLabelled};
 use lab::namespace::wait_until;
 use lab::transfer::ask_tcp;
-use lab::{Error, topology};
+use lab::{Error, topology, unexpected};
 use testing::Directory;
 use weir_tests::LIMIT;
 
-use super::{ECHO, Runs, Scene, failed};
+use super::{ECHO, Runs, Scene};
 
 impl Scene {
     /// Runs `weir device` with these arguments.
@@ -85,7 +85,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     // The configuration's name takes precedence and cannot be changed elsewhere.
     let fixed = format!("{config}[devices.{mac:?}]\nname = \"from the file\"\n");
     std::fs::write(scene.weir.config_file(), fixed).map_err(Error::system("write"))?;
-    scene.weir.client()?.reload().map_err(failed)?;
+    scene.weir.client()?.reload().map_err(unexpected)?;
     let seen = scene.seen(&mac)?;
     assert_eq!(seen.name.as_deref(), Some("from the file"));
     assert_eq!(seen.configured, ["name"]);
@@ -104,7 +104,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     // holds for a quota of an unknown name.
     let quota = format!("{config}[quotas.nobody]\nlimit = \"1GB\"\n");
     std::fs::write(scene.weir.config_file(), quota).map_err(Error::system("write"))?;
-    let changed = scene.weir.client()?.reload().map_err(failed)?.changed;
+    let changed = scene.weir.client()?.reload().map_err(unexpected)?.changed;
     assert!(changed.iter().any(|change| change.key.ends_with(".name")));
     assert!(
         changed.iter().all(|change| change.from != change.to),

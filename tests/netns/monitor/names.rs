@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 
 use lab::namespace::wait_until;
 use lab::transfer::ask_tcp;
-use lab::{Error, Lab, topology};
+use lab::{Error, Lab, topology, unexpected};
 use testing::Directory;
 use weir_tests::LIMIT;
 
-use super::{ECHO, Runs, Scene, failed};
+use super::{ECHO, Runs, Scene};
 
 /// Sends the client an unrequested DNS answer from the router's port 53 (RFC 1035).
 fn forge(lab: &Lab, name: &str, address: IpAddr) -> Result<(), Error> {
@@ -51,7 +51,7 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     ask_tcp(scene.client()?, SocketAddr::new(server, ECHO), b"x")?;
     let forged = || -> Result<Vec<Option<String>>, Error> {
         let talks = scene.weir.client()?.talks(&Default::default());
-        let talks = talks.map_err(failed)?.talks.into_iter();
+        let talks = talks.map_err(unexpected)?.talks.into_iter();
         let tcp = talks.filter(|talk| talk.protocol == Some(answers::Protocol::Tcp));
         Ok(tcp.map(|talk| talk.far_name).collect())
     };
@@ -95,7 +95,7 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
         wait_until("names are there", LIMIT, || {
             say()?;
             let devices = scene.devices()?;
-            let talks = scene.weir.client()?.talks(&asked).map_err(failed)?;
+            let talks = scene.weir.client()?.talks(&asked).map_err(unexpected)?;
             seen = format!(
                 "{devices:#?} {:#?}",
                 talks.talks.iter().take(3).collect::<Vec<_>>()
@@ -163,7 +163,7 @@ fn a_long_hello_is_read_whole() -> Result<(), Error> {
         let known = wait_until("the name is known", LIMIT, || {
             ask_tcp(scene.client()?, to, &said)?;
             let client = scene.weir.client()?;
-            let talks = client.talks(&Default::default()).map_err(failed)?;
+            let talks = client.talks(&Default::default()).map_err(unexpected)?;
             seen = format!("{talks:#?}");
             let mut names = talks
                 .talks

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::namespace::wait_until;
-use lab::{Error, Lab, Options};
+use lab::{Error, Lab, Options, unexpected};
 use weir_tests::{LIMIT, Weir};
 
-use super::{ECHO, failed};
+use super::ECHO;
 
 /// weir counts as soon as it reports ready; new ports during the start do not disturb the others.
 #[test]
@@ -39,7 +39,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
             .find_map(|line| line.trim().strip_prefix("lan0:"));
         let packets = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
         let packets: u64 = packets.ok_or_else(|| Error::Unexpected(text.clone()))?;
-        let devices = weir.client()?.devices().map_err(failed)?;
+        let devices = weir.client()?.devices().map_err(unexpected)?;
         let port = devices.ports.iter().find(|port| port.name == "lan0");
         let counted = port.map_or(0, |port| {
             let way = &port.incoming;
@@ -90,7 +90,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
             let passed = sent()? - before;
             let mut counted = 0;
             wait_until("all is counted", LIMIT, || {
-                let devices = weir.client()?.devices().map_err(failed)?;
+                let devices = weir.client()?.devices().map_err(unexpected)?;
                 let port = devices.ports.iter().find(|port| port.name == "lan0");
                 counted = port.map_or(0, |port| {
                     let way = &port.incoming;

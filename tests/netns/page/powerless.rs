@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use lab::namespace::wait_until;
-use lab::{Error, Lab, Namespace, Options};
+use lab::{Error, Lab, Namespace, Options, unexpected};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use testing::Directory;
@@ -117,7 +117,6 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     );
     assert!(curl(router, &secret)?.contains("\"unknown_path\""));
 
-    let unexpected = |error: nix::Error| Error::Unexpected(error.to_string());
     kill(Pid::from_raw(page), Signal::SIGKILL).map_err(unexpected)?;
     assert!(
         curl(router, &status)?.contains("\"version\""),

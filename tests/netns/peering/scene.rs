@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use answers::{RadioPeer, RadioPeers};
 use lab::medium::Medium;
 use lab::namespace::{Process, wait_until};
+pub use lab::unexpected;
 use lab::{Error, Lab, Namespace};
 use testing::Directory;
 use weir_tests::radios::{self, RADIO, radios, radios_of_medium};
@@ -14,10 +15,6 @@ use weir_tests::{LIMIT, Weir};
 pub const SSID: &str = "weir-mesh";
 pub const SECRET: &str = "the secret of all nodes of this mesh";
 pub const ONLY: [&str; 2] = ["--only", "radio"];
-
-pub fn unexpected(text: impl Into<String>) -> Error {
-    Error::Unexpected(text.into())
-}
 
 /// Returns the address of the radio of this number, in the order of the nodes' names.
 pub fn mac(number: u8) -> [u8; 6] {

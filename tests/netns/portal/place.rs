@@ -112,10 +112,6 @@ pub(crate) fn configuration(hook: &str, folder: &Path, more: &str) -> String {
     )
 }
 
-pub(crate) fn unexpected(what: impl ToString) -> Error {
-    Error::Unexpected(what.to_string())
-}
-
 /// Sends datagrams back and forth all the time; keeps each direction's last arrival.
 pub(crate) struct Stream {
     pub(crate) stop: Arc<AtomicBool>,

@@ -6,13 +6,10 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use lab::namespace::{Process, wait_until};
+pub use lab::unexpected;
 use lab::{Error, Lab, Namespace};
 use testing::Directory;
 use weir_tests::{LIMIT, binary};
-
-pub fn unexpected(text: impl Into<String>) -> Error {
-    Error::Unexpected(text.into())
-}
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

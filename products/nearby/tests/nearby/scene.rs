@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use lab::Error;
 use lab::namespace::wait_until;
+pub use lab::unexpected;
 use serde_json::{Value, json};
 
 use crate::teller::{LIMIT, Teller, Told, ended, fits};
@@ -32,10 +33,6 @@ ExchangeMTU = 517
 [Policy]
 AutoEnable = true
 ";
-
-pub fn unexpected(text: impl Into<String>) -> Error {
-    Error::Unexpected(text.into())
-}
 
 /// The binary under test: WEIR_NEARBY, or the one built with this test.
 pub fn program() -> PathBuf {
