@@ -6,7 +6,7 @@ use lab::arrangement::Arrangement;
 use lab::topology::mac;
 
 use crate::Error;
-use crate::crowd::{Crowd, Outcome, Size, Way};
+use crate::many_flows::{ManyFlows, Outcome, PathMark, Size};
 
 /// Byte of a frame that distinguishes the generations of [`hardware`].
 const GENERATION_AT: u32 = 1;
@@ -95,8 +95,8 @@ fn neighbours(device: &str, hosts: u32, generation: u32) -> String {
 
 /// Gives all neighbours another hardware address at once, `times` times.
 pub fn of_neighbours(binary: &Path, size: Size, times: u32) -> Result<Changes, Error> {
-    let way = Way::Octet(GENERATION_AT);
-    let mut crowd = Crowd::build(binary, Arrangement::PLAIN, size, way, |lab| {
+    let way = PathMark::Octet(GENERATION_AT);
+    let mut crowd = ManyFlows::build(binary, Arrangement::PLAIN, size, way, |lab| {
         let lines = neighbours("lan0", size.hosts, 0);
         Ok(lab.node("router")?.ip(&lines).map(drop)?)
     })?;
@@ -116,7 +116,7 @@ pub fn of_neighbours(binary: &Path, size: Size, times: u32) -> Result<Changes, E
 }
 
 /// Checks that all arriving packets are of this kind.
-fn goes(crowd: &mut Crowd, kind: usize) -> Result<(), Error> {
+fn goes(crowd: &mut ManyFlows, kind: usize) -> Result<(), Error> {
     let arrived = crowd.arrives()?;
     match arrived[1 - kind] == 0 && arrived[kind] > 0 {
         true => Ok(()),
@@ -138,7 +138,7 @@ pub fn of_stations(binary: &Path, size: Size, times: u32) -> Result<Changes, Err
             })
             .collect()
     };
-    let mut crowd = Crowd::build(binary, Arrangement::BRIDGE, size, Way::Member, |lab| {
+    let mut crowd = ManyFlows::build(binary, Arrangement::BRIDGE, size, PathMark::Member, |lab| {
         let router = lab.node("router")?;
         router.ip(&neighbours("br0", size.hosts, 0))?;
         router.feed("bridge -batch -", &stations("lan1"))?;
@@ -181,8 +181,8 @@ fn ruleset(cut: bool) -> String {
 /// Loads the firewall with a rule that drops half of the flows, and without, in turn.
 pub fn of_rules(binary: &Path, size: Size, times: u32) -> Result<[Changes; 2], Error> {
     let client = lab::topology::text(mac("client", "eth0"));
-    let way = Way::Octet(DESTINATION_AT);
-    let mut crowd = Crowd::build(binary, Arrangement::PLAIN, size, way, |lab| {
+    let way = PathMark::Octet(DESTINATION_AT);
+    let mut crowd = ManyFlows::build(binary, Arrangement::PLAIN, size, way, |lab| {
         let router = lab.node("router")?;
         let lines: String = (0..size.hosts)
             .map(|n| {

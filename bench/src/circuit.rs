@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use datapath::bench::{Bench, Exit, Program, Sample, Traffic};
 use lab::generate::Side;
-use lab::outlet::{Outlet, outlets};
+use lab::test_port::{TestPort, outlets};
 use lab::{Ipv6, Lab, Namespace, Options};
 
 use crate::Error;
@@ -71,7 +71,7 @@ impl Run {
 
 /// Client or server: the router's port, and the host at the other end of its wire.
 struct End {
-    outlet: Outlet,
+    outlet: TestPort,
     /// Lowest device of the router at this end.
     port: &'static str,
     /// Generator of the frames of all flows, as this host sends them.
@@ -571,7 +571,7 @@ impl Circuit {
 /// Loads the generator of an end, with the headers of its arrangement.
 fn generator(
     lab: &Lab,
-    outlet: &Outlet,
+    outlet: &TestPort,
     kind: Kind,
     load: &Load,
     lengths: &[usize],
@@ -601,7 +601,7 @@ fn generator(
 }
 
 /// Gives the router routes or neighbours for all servers but the first.
-fn more_servers(lab: &Lab, kind: Kind, outlet: &Outlet) -> Result<(), Error> {
+fn more_servers(lab: &Lab, kind: Kind, outlet: &TestPort) -> Result<(), Error> {
     let router = lab.node("router")?;
     let device = lab.arrangement().wan_device();
     for server in kind.destinations().skip(1) {

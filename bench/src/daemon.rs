@@ -11,7 +11,7 @@ use lab::namespace::{Process, wait_until};
 use lab::{Error as LabError, Namespace};
 
 use crate::Error;
-use crate::books::Book;
+use crate::port_equation::PortEquation;
 
 /// Longest wait for the daemon to start, or to know flows.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -216,8 +216,8 @@ impl Daemon {
     }
 
     /// Returns the packets by the monitor and by the devices.
-    pub fn books(&self) -> Result<Vec<Book>, Error> {
-        Ok(Book::all(
+    pub fn books(&self) -> Result<Vec<PortEquation>, Error> {
+        Ok(PortEquation::all(
             &self.devices()?,
             &self.client()?.get::<Vec<Port>>("/v1/ports")?,
         ))

@@ -24,7 +24,7 @@ const LATE: u64 = 6;
 
 /// Comparison of weir at a hook with the kernel alone.
 #[derive(Clone, Debug, Serialize)]
-pub struct Compared {
+pub struct DayComparison {
     /// Name of the forwarder.
     pub by: &'static str,
     /// Questions asked in both worlds at a time when the answer is certain.
@@ -44,7 +44,7 @@ pub struct Compared {
     pub forwarded: u64,
 }
 
-impl Compared {
+impl DayComparison {
     /// Returns whether all matches the kernel alone, and weir took part.
     pub fn same(&self) -> bool {
         let took_part = self.asked > 0 && self.woken > 0 && self.forwarded > 0;
@@ -57,7 +57,7 @@ pub fn day(
     binary: &Path,
     length: Duration,
     told: impl Fn(&str) + Sync,
-) -> Result<Vec<Compared>, Error> {
+) -> Result<Vec<DayComparison>, Error> {
     let ways = [None, Some(Hook::Tc), Some(Hook::Xdp)];
     let worlds: Vec<World> = ways
         .iter()
@@ -85,7 +85,7 @@ pub fn day(
         .collect())
 }
 
-fn compare(by: &'static str, kernel: &Outcome, other: &Outcome) -> Compared {
+fn compare(by: &'static str, kernel: &Outcome, other: &Outcome) -> DayComparison {
     let (mut asked, mut answers) = (0, Vec::new());
     for (question, answered) in &other.answers {
         if let Some(expected) = kernel.answers.get(question) {
@@ -100,7 +100,7 @@ fn compare(by: &'static str, kernel: &Outcome, other: &Outcome) -> Compared {
         .iter()
         .zip(&other.woken)
         .filter(|(one, two)| one != two);
-    Compared {
+    DayComparison {
         by,
         asked,
         answers,
@@ -140,7 +140,7 @@ fn differing(kernel: &Entries, other: &Entries) -> Vec<String> {
 }
 
 /// Formats the comparison as a table.
-pub fn report(compared: &[Compared]) -> Table {
+pub fn report(compared: &[DayComparison]) -> Table {
     let lines: Vec<_> = compared
         .iter()
         .map(|way| {

@@ -1,32 +1,33 @@
 //! Tools that measure weir: `weir bench`, `bench` and `demo`. docs/performance.md explains how to
 //! read the figures.
 
-pub mod books;
 pub mod cable;
 pub mod changes;
 pub mod circuit;
-pub mod closed;
-pub mod crowd;
 pub mod daemon;
 pub mod daily;
 pub mod day;
 pub mod error;
 pub mod gate;
-pub mod lemon;
 pub mod load;
+pub mod local;
 pub mod machine;
+pub mod many_flows;
 pub mod meter;
 pub mod meter_daemon;
 pub mod meter_offload;
 pub mod meter_path;
+pub mod monitor_loss;
 pub mod multipath;
 pub mod path;
 pub mod paths;
+pub mod port_equation;
 pub mod portal;
 pub mod programs;
 pub mod radio;
 pub mod record;
 pub mod redirects;
+pub mod remote;
 pub mod report;
 pub mod rounds;
 pub mod soak;
@@ -34,7 +35,6 @@ pub mod traffic;
 pub mod trust;
 pub mod verdict;
 pub mod verifier;
-pub mod wires;
 
 pub use error::Error;
 pub use lab::{asked_to_end, end_gently};

@@ -24,7 +24,7 @@ pub struct Load {
     pub length: Length,
     /// Headers below IP.
     #[serde(default)]
-    pub wires: Wires,
+    pub wires: Encapsulation,
 }
 
 fn one() -> u32 {
@@ -38,7 +38,7 @@ impl Default for Load {
             flows: 64,
             burst: 1,
             length: Length::Octets(60),
-            wires: Wires::Plain,
+            wires: Encapsulation::Plain,
         }
     }
 }
@@ -61,7 +61,7 @@ impl fmt::Display for Load {
             write!(f, ", {burst} of a flow in a row")?;
         }
         match wires {
-            Wires::Plain => Ok(()),
+            Encapsulation::Plain => Ok(()),
             wires => write!(f, ", {}", wires.text()),
         }
     }
@@ -87,7 +87,7 @@ pub enum Mix {
 
 impl Length {
     /// Returns the lengths, the longest last; at least `least`, at most what the wires take.
-    pub fn octets(self, least: usize, wires: Wires) -> Vec<usize> {
+    pub fn octets(self, least: usize, wires: Encapsulation) -> Vec<usize> {
         let fit = |octets: usize| octets.clamp(least, wires.longest());
         match self {
             Self::Octets(octets) => vec![fit(octets.into())],
@@ -117,7 +117,7 @@ impl FromStr for Length {
 /// Headers below IP on the router's wires: at the LAN, then at the WAN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Wires {
+pub enum Encapsulation {
     /// Ethernet.
     #[default]
     Plain,
@@ -131,7 +131,7 @@ pub enum Wires {
     PppoeOverVlan,
 }
 
-impl Wires {
+impl Encapsulation {
     /// All wires.
     pub const ALL: [Self; 5] = [
         Self::Plain,
@@ -195,7 +195,7 @@ impl Wires {
     }
 }
 
-impl FromStr for Wires {
+impl FromStr for Encapsulation {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -237,10 +237,13 @@ mod tests {
     #[test]
     fn frames_fit_the_wires() {
         let long = Length::Octets(1514);
-        assert_eq!(long.octets(60, Wires::Vlan), [1514]);
-        assert_eq!(long.octets(60, Wires::Pppoe), [1506]);
+        assert_eq!(long.octets(60, Encapsulation::Vlan), [1514]);
+        assert_eq!(long.octets(60, Encapsulation::Pppoe), [1506]);
         let mix = Length::Mixed(Mix::Imix);
-        assert_eq!(mix.octets(62, Wires::PppoeOverVlan), [62, 590, 1506]);
+        assert_eq!(
+            mix.octets(62, Encapsulation::PppoeOverVlan),
+            [62, 590, 1506]
+        );
         for wrong in ["59", "1515", "", "IMIX"] {
             assert!(wrong.parse::<Length>().is_err(), "{wrong}");
         }

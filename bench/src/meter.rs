@@ -241,7 +241,7 @@ impl<'a> Stage<'a> {
         let (mut records, mut packets) = (0u32, 0u64);
         self.meter.scan(|seen| {
             records += 1;
-            packets += seen.grown.sent.0;
+            packets += seen.delta.sent.0;
             true
         })?;
         let runs = self.effort.runs.max(self.flows);

@@ -10,19 +10,19 @@ use serde::Serialize;
 use crate::Error;
 use crate::circuit::{Circuit, Path};
 use crate::load::Load;
-use crate::meter_path::More;
+use crate::meter_path::AddedTime;
 use crate::report::{Table, table};
 use crate::rounds::{Plan, median};
 
 /// Result for a number of flows.
 #[derive(Clone, Debug, Serialize)]
-pub struct Beside {
+pub struct CountingCost {
     /// Flows, each with packets in both directions.
     pub flows: u32,
     /// Nanoseconds per packet without counting, including generator and sink: median.
     pub alone: f64,
     /// Additional nanoseconds with counting.
-    pub counted: More,
+    pub counted: AddedTime,
     /// Processor time of the daemon without counting, percent of a processor, with a packet of each
     /// flow each way a second.
     pub idle: f64,
@@ -30,7 +30,7 @@ pub struct Beside {
     pub counting: f64,
 }
 
-impl Beside {
+impl CountingCost {
     /// Returns the percentage of packets a second lost to counting, at the median.
     pub fn lost(&self) -> f64 {
         self.counted.median / (self.alone + self.counted.median) * 100.0
@@ -44,12 +44,18 @@ pub fn all(
     plan: Plan,
     seconds: u32,
     cpu: usize,
-) -> Result<Vec<Beside>, Error> {
+) -> Result<Vec<CountingCost>, Error> {
     let one = |flows: &u32| one(binary, *flows, plan, seconds, cpu);
     flows.iter().map(one).collect()
 }
 
-fn one(binary: &File, flows: u32, plan: Plan, seconds: u32, cpu: usize) -> Result<Beside, Error> {
+fn one(
+    binary: &File,
+    flows: u32,
+    plan: Plan,
+    seconds: u32,
+    cpu: usize,
+) -> Result<CountingCost, Error> {
     let load = Load {
         flows,
         ..Load::default()
@@ -84,21 +90,21 @@ fn one(binary: &File, flows: u32, plan: Plan, seconds: u32, cpu: usize) -> Resul
         *spent = took.div_duration_f64(Duration::from_secs(seconds.into())) * 100.0;
     }
     alone.sort_by(f64::total_cmp);
-    Ok(Beside {
+    Ok(CountingCost {
         flows,
         alone: median(&alone),
-        counted: More::of(counted),
+        counted: AddedTime::of(counted),
         idle: spent[0],
         counting: spent[1],
     })
 }
 
 /// Formats the results as a table.
-pub fn report(found: &[Beside]) -> Table {
+pub fn report(found: &[CountingCost]) -> Table {
     let lines: Vec<_> = found
         .iter()
         .map(|found| {
-            let More {
+            let AddedTime {
                 median,
                 least,
                 most,

@@ -16,7 +16,7 @@ use crate::rounds::{Plan, median};
 
 /// Additional nanoseconds per packet, compared within each round.
 #[derive(Clone, Debug, Serialize)]
-pub struct More {
+pub struct AddedTime {
     /// Median of the rounds' differences.
     pub median: f64,
     /// Lowest value.
@@ -25,7 +25,7 @@ pub struct More {
     pub most: f64,
 }
 
-impl More {
+impl AddedTime {
     /// Summarises the rounds.
     pub(crate) fn of(mut differences: Vec<f64>) -> Self {
         differences.sort_by(f64::total_cmp);
@@ -39,18 +39,18 @@ impl More {
 
 /// Result for a path.
 #[derive(Clone, Debug, Serialize)]
-pub struct Whole {
+pub struct PathCost {
     /// [`Path::name`].
     pub path: &'static str,
     /// Nanoseconds per packet without programs, including generator and sink: median of the rounds.
     pub alone: f64,
     /// Addition by programs that do nothing.
-    pub nothing: More,
+    pub nothing: AddedTime,
     /// Addition by the monitor.
-    pub monitor: More,
+    pub monitor: AddedTime,
 }
 
-impl Whole {
+impl PathCost {
     /// Returns the percentage of packets a second lost to the monitor, at the median.
     pub fn lost(&self) -> f64 {
         self.monitor.median / (self.alone + self.monitor.median) * 100.0
@@ -74,7 +74,7 @@ fn watch(which: usize, circuit: &Circuit, binary: &File) -> Result<Box<dyn Any>,
 }
 
 /// Measures kernel paths with this many flows, on processor `cpu`.
-pub fn all(binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<Vec<Whole>, Error> {
+pub fn all(binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<Vec<PathCost>, Error> {
     let paths = [Path::Kernel, Path::Masquerade];
     paths
         .into_iter()
@@ -82,7 +82,7 @@ pub fn all(binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<Vec<Whol
         .collect()
 }
 
-fn one(path: Path, binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<Whole, Error> {
+fn one(path: Path, binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<PathCost, Error> {
     let load = Load {
         flows,
         ..Load::default()
@@ -105,17 +105,18 @@ fn one(path: Path, binary: &File, flows: u32, plan: Plan, cpu: usize) -> Result<
         monitor.push(found[2] - found[0]);
     }
     alone.sort_by(f64::total_cmp);
-    Ok(Whole {
+    Ok(PathCost {
         path: path.name(),
         alone: median(&alone),
-        nothing: More::of(nothing),
-        monitor: More::of(monitor),
+        nothing: AddedTime::of(nothing),
+        monitor: AddedTime::of(monitor),
     })
 }
 
 /// Formats the results as a table.
-pub fn report(found: &[Whole]) -> Table {
-    let more = |more: &More| format!("{:.0} ({:.0} to {:.0})", more.median, more.least, more.most);
+pub fn report(found: &[PathCost]) -> Table {
+    let more =
+        |more: &AddedTime| format!("{:.0} ({:.0} to {:.0})", more.median, more.least, more.most);
     let lines: Vec<_> = found
         .iter()
         .map(|whole| {

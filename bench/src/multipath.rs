@@ -2,20 +2,20 @@
 //! a rate, and [`cuts`] of a cable in the middle. Also an [`experiment`] with a picture, and the
 //! number of [`connections`].
 
-mod bare;
+pub mod aggregate;
 pub mod connections;
-pub mod cuts;
 pub mod experiment;
+pub mod methods;
+pub mod outages;
+mod plain_proxy;
+mod router_and_partner;
 mod shadowsocks;
-mod sides;
-pub mod sums;
-pub mod ways;
 
 use serde::Serialize;
 
 use crate::rounds::median;
 
-pub use bare::{Side, run as bare};
+pub use plain_proxy::{Side, run as bare};
 
 /// Median, least and most of the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

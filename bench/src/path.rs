@@ -3,7 +3,7 @@
 use datapath::Hook;
 use lab::{Lab, Options};
 
-use crate::load::{Load, Wires};
+use crate::load::{Encapsulation, Load};
 use crate::traffic::Kind;
 
 /// Forwarder of a scenario.
@@ -125,8 +125,8 @@ impl Path {
 
     /// Returns whether the path can be measured on these wires: programs that weir is compared with
     /// know plain Ethernet only, and a single family is enough.
-    pub fn knows(self, wires: Wires) -> bool {
-        wires == Wires::Plain
+    pub fn knows(self, wires: Encapsulation) -> bool {
+        wires == Encapsulation::Plain
             || matches!(
                 self,
                 Self::Nothing
@@ -140,7 +140,7 @@ impl Path {
     }
 
     /// Returns why this machine cannot measure the path, if so.
-    pub fn lacks(self, wires: Wires) -> Option<String> {
+    pub fn lacks(self, wires: Encapsulation) -> Option<String> {
         let tried = || Lab::gateway(&Options::default()).and_then(|lab| lab.flowtable());
         match self {
             _ if !self.knows(wires) => Some("it can be measured between plain wires only".into()),

@@ -12,7 +12,7 @@ use lab::generate::Side;
 use serde::Serialize;
 
 use crate::circuit::{Circuit, Path};
-use crate::load::{Load, Wires};
+use crate::load::{Encapsulation, Load};
 use crate::report::{Table, table};
 use crate::rounds::median;
 use crate::{Error, machine};
@@ -53,7 +53,7 @@ impl Default for Effort {
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
     /// Headers below IP.
-    pub wires: Wires,
+    pub wires: Encapsulation,
     /// Set for packets from the client to the server.
     pub upward: bool,
     /// Forwarder: [`Path::name`].
@@ -70,7 +70,7 @@ pub struct Cost {
 
 /// Measures wires with all their forwarders, in both directions. `weir` is the binary.
 pub fn measure(
-    wires: &[Wires],
+    wires: &[Encapsulation],
     effort: Effort,
     weir: &File,
     mut progress: impl FnMut(&str),
@@ -121,7 +121,12 @@ fn sides(path: Path) -> &'static [Side] {
     }
 }
 
-fn one(circuit: &mut Circuit, wires: Wires, from: Side, effort: Effort) -> Result<Cost, Error> {
+fn one(
+    circuit: &mut Circuit,
+    wires: Encapsulation,
+    from: Side,
+    effort: Effort,
+) -> Result<Cost, Error> {
     circuit.listen(from)?;
     circuit.check_wire()?;
     let mut figures = Vec::new();
@@ -152,7 +157,7 @@ const AGAINST_FLOWTABLE: f64 = 2.5;
 const AGAINST_PLAIN: f64 = 0.8;
 
 /// Wires, and whether upward.
-type Row = (Wires, bool);
+type Row = (Encapsulation, bool);
 
 /// Formats three tables: instructions per packet with generator and sink, those without generator
 /// and first wire, and the goals, by the first table.
@@ -210,7 +215,7 @@ fn absolute(costs: &[Cost], rows: &[Row], less: impl Fn(Row) -> f64) -> Table {
 
 fn goals(costs: &[Cost], rows: &[Row]) -> Table {
     let ratio = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a / b);
-    let plain = |upward, path| find(costs, (Wires::Plain, upward), path);
+    let plain = |upward, path| find(costs, (Encapsulation::Plain, upward), path);
     let cell = |ratio: Option<f64>, goal: Option<f64>| match (ratio, goal) {
         (None, _) => "–".into(),
         (Some(ratio), Some(goal)) if ratio < goal => format!("{ratio:.2} (short of {goal})"),
@@ -219,7 +224,7 @@ fn goals(costs: &[Cost], rows: &[Row]) -> Table {
     let lines: Vec<_> = rows
         .iter()
         .map(|row| {
-            let is_plain = row.0 == Wires::Plain;
+            let is_plain = row.0 == Encapsulation::Plain;
             let flowtable = find(costs, *row, Path::Flowtable);
             let mut line = vec![name(*row)];
             for (path, goal) in [
@@ -253,7 +258,7 @@ fn goals(costs: &[Cost], rows: &[Row]) -> Table {
 mod tests {
     use super::*;
 
-    fn cost(wires: Wires, path: Path, median: f64) -> Cost {
+    fn cost(wires: Encapsulation, path: Path, median: f64) -> Cost {
         Cost {
             wires,
             upward: true,
@@ -268,10 +273,10 @@ mod tests {
     #[test]
     fn goals_are_judged_by_ratios_of_one_row() {
         let costs = [
-            cost(Wires::Plain, Path::Nothing, 800.0),
-            cost(Wires::Plain, Path::Flowtable, 4000.0),
-            cost(Wires::Plain, Path::WeirXdp, 2000.0),
-            cost(Wires::Vlan, Path::WeirXdp, 2600.0),
+            cost(Encapsulation::Plain, Path::Nothing, 800.0),
+            cost(Encapsulation::Plain, Path::Flowtable, 4000.0),
+            cost(Encapsulation::Plain, Path::WeirXdp, 2000.0),
+            cost(Encapsulation::Vlan, Path::WeirXdp, 2600.0),
         ];
         let text = report(&costs).map(|(_, table)| table.to_string()).concat();
         assert!(text.contains("2.00 (short of 2.5)"), "{text}");

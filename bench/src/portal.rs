@@ -35,7 +35,7 @@ const REFRESHES: u32 = 9;
 
 /// Result of the measurement.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct PortalResult {
     /// Number of guests' devices.
     pub guests: u32,
     /// Seconds until all guests are logged in.
@@ -54,7 +54,7 @@ pub struct Found {
 
 /// Throughput of an admitted guest at XDP with a portal, compared with none.
 #[derive(Clone, Debug, Serialize)]
-pub struct Kept {
+pub struct ThroughputResult {
     /// Guests besides the measured one.
     pub guests: u32,
     /// Ratio of packets with a portal to packets without, in each round.
@@ -69,7 +69,7 @@ pub struct Kept {
 ///
 /// # Errors
 /// The lab cannot be built, or the guest is not admitted.
-pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<Kept, Error> {
+pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<ThroughputResult, Error> {
     let way = circuit::Path::WeirXdp;
     let folder = std::env::temp_dir().join(format!("weir-bench-kept-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
@@ -121,7 +121,7 @@ pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<Kept, 
     }
     let _ = fs::remove_dir_all(&folder);
     let spread = |all: &[f64]| Spread::of(all).ok_or_else(|| Error::Wrong("no round".to_owned()));
-    Ok(Kept {
+    Ok(ThroughputResult {
         guests,
         with: spread(&kept)?,
         noise: spread(&noise)?,
@@ -133,7 +133,7 @@ pub fn kept(binary: &Path, guests: u32, plan: Plan, cpu: usize) -> Result<Kept, 
 ///
 /// # Errors
 /// The lab cannot be built, or a guest is not admitted.
-pub fn measure(binary: &Path, guests: u32) -> Result<Found, Error> {
+pub fn measure(binary: &Path, guests: u32) -> Result<PortalResult, Error> {
     let lab = Lab::gateway(&Options::default())?;
     let (router, client) = (lab.node("router")?, lab.node("client")?);
     people(router, client, guests)?;
@@ -157,7 +157,7 @@ fn at(
     (router, client): (&Namespace, &Namespace),
     guests: u32,
     write: &dyn Fn(&str) -> Result<(), Error>,
-) -> Result<Found, Error> {
+) -> Result<PortalResult, Error> {
     let api = Client::new(daemon.socket())?;
     let codes = sell(&api, guests)?;
     let server = child(daemon.id())?;
@@ -215,7 +215,7 @@ fn at(
         changes.push(refresh(2 * number, &hours(number))?);
         refreshes.push(refresh(2 * number + 1, &hours(number + 1))?);
     }
-    Ok(Found {
+    Ok(PortalResult {
         guests,
         logged_in,
         log_in_time,
@@ -340,7 +340,7 @@ pub(crate) fn memory(id: u32) -> Result<u64, Error> {
 }
 
 /// Formats the results as a table.
-pub fn report(found: &Found, kept: &Kept) -> Table {
+pub fn report(found: &PortalResult, kept: &ThroughputResult) -> Table {
     let spread = |all: &[f64]| {
         let mut all = all.to_vec();
         all.sort_by(f64::total_cmp);

@@ -72,7 +72,7 @@ pub fn all(effort: Effort) -> Result<Vec<Cost>, Error> {
         path.declare(&Port::new(lan, mac("router", "lan0"), true))?;
         path.declare(&Port::new(wan, mac("router", "wan0"), true))?;
         path.heartbeat.arm()?;
-        path.heartbeat.bump()?;
+        path.heartbeat.invalidate_all()?;
         let mut stage = Stage {
             path,
             lan,
@@ -182,7 +182,7 @@ impl Stage {
             ("a switch (mtk) to plain", &from_switch, &plain, client),
         ] {
             self.conduit(conduit)?;
-            self.path.heartbeat.bump()?;
+            self.path.heartbeat.invalidate_all()?;
             sleep(Duration::from_millis(25));
             for n in 0..kind.flows {
                 self.path.heartbeat.beat()?;
@@ -291,7 +291,7 @@ impl Stage {
             let traffic = Traffic::of(frame, 0);
             self.time_traffic(&format!("weir XDP, {name}"), &traffic, &kind, Target::Weir)?;
         }
-        self.path.heartbeat.bump()?;
+        self.path.heartbeat.invalidate_all()?;
         self.time(
             "weir XDP, known but not proven, 64 flows",
             &Kind { flows: 64, ..kind },

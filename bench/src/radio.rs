@@ -13,10 +13,10 @@ use lab::medium::{Cells, Counts};
 use lab::radios::{RADIO, are_there, can_be_had, unload};
 
 use crate::Error;
-use crate::closed::Progress;
+use crate::local::Progress;
 use crate::machine::Machine;
 use control::Control;
-pub use report::{Figures, Measured, Report, Run, Step};
+pub use report::{Figures, Report, Run, ScenarioResult, Step};
 use report::{SCHEMA, reaction};
 pub use scenario::{Driver, Scenario};
 
@@ -110,7 +110,7 @@ pub fn run(
             .filter_map(|(driver, (figures, steps))| Run::of(*driver, figures, steps))
             .collect();
         if !runs.is_empty() {
-            report.scenarios.push(Measured {
+            report.scenarios.push(ScenarioResult {
                 name: scenario.name().into(),
                 text: scenario.text().into(),
                 runs,

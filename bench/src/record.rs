@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::circuit::Path;
-use crate::closed::bulk::{Bulk, Transfer};
-use crate::closed::{Report, Series, chart, page};
-use crate::report::{Measured, SCHEMA, Table, table};
+use crate::local::bulk::{Bulk, Transfer};
+use crate::local::{Report, Series, chart, page};
+use crate::report::{SCHEMA, StoredResult, Table, table};
 
 /// Returns the lines before and after a table, by name.
 fn marks(name: &str) -> [String; 2] {
@@ -48,7 +48,7 @@ fn read(file: &File) -> Result<String, Error> {
 }
 
 /// Puts the tables of a benchmark between their marks; the first one names the machine.
-fn measured(measured: &Measured, docs: &File) -> Result<(), Error> {
+fn measured(measured: &StoredResult, docs: &File) -> Result<(), Error> {
     if measured.schema != SCHEMA {
         let schema = measured.schema;
         return Err(Error::Wrong(format!(
@@ -238,9 +238,10 @@ mod tests {
         )
         .expect("written");
         let one = table(&["ns"], &[vec!["17".into()]]);
-        let mut found = Measured::here(&[("x", one.clone()), ("x-two", one)], &17).expect("JSON");
+        let mut found =
+            StoredResult::here(&[("x", one.clone()), ("x-two", one)], &17).expect("JSON");
         let from = folder.join("x.json");
-        let write = |found: &Measured| {
+        let write = |found: &StoredResult| {
             fs::write(&from, serde_json::to_string(found).expect("JSON")).expect("written");
         };
         write(&found);

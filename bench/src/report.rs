@@ -59,7 +59,7 @@ pub const SCHEMA: u32 = 1;
 
 /// Stored result of a benchmark.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Measured {
+pub struct StoredResult {
     /// [`SCHEMA`].
     pub schema: u32,
     /// Machine: processor, number of processors, kernel.
@@ -70,7 +70,7 @@ pub struct Measured {
     pub figures: Value,
 }
 
-impl Measured {
+impl StoredResult {
     /// Returns a result of this machine.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Measured {
 }
 
 /// Writes the machine and the tables, for people.
-impl fmt::Display for Measured {
+impl fmt::Display for StoredResult {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}", self.machine)?;
         for (_, table) in &self.tables {

@@ -35,7 +35,7 @@ const ETHERNET: u64 = 14;
 
 /// Observation at the end of a period.
 #[derive(Clone, Debug, Serialize)]
-pub struct Look {
+pub struct SoakSample {
     /// Seconds since the start.
     pub at: u64,
     /// Conversations begun and ended per second.
@@ -223,8 +223,8 @@ pub fn soak(
     rate: u32,
     length: Duration,
     seconds: u32,
-    mut progress: impl FnMut(&[Look]) -> Result<(), Error>,
-) -> Result<Vec<Look>, Error> {
+    mut progress: impl FnMut(&[SoakSample]) -> Result<(), Error>,
+) -> Result<Vec<SoakSample>, Error> {
     datapath::bench::unpin()?;
     let lab = Lab::gateway(&Options {
         plain_offloads: true,
@@ -269,7 +269,7 @@ pub fn soak(
         counted.rest.store(true, Ordering::Relaxed);
         let (now, wires, unplaced) = at_rest(&lab, &weir)?;
         let (now, wires) = (grown(&told, &now), grown(&there, &wires));
-        let look = Look {
+        let look = SoakSample {
             at: begun.elapsed().as_secs(),
             rate,
             failed: counted.failed.load(Ordering::Relaxed),
@@ -294,7 +294,7 @@ pub fn soak(
 }
 
 /// Formats at most some dozen observations as a table, with the last one.
-pub fn report(looks: &[Look]) -> Table {
+pub fn report(looks: &[SoakSample]) -> Table {
     let step = looks.len().div_ceil(12).max(1);
     let shown = looks
         .iter()

@@ -112,7 +112,7 @@ fn looked_at(circuit: &mut Circuit, plan: Plan, cpu: usize) -> Result<(f64, f64)
 
 /// Comparison of a static program with a copy, slowed by a known share.
 #[derive(Clone, Debug, Serialize)]
-pub struct Planted {
+pub struct SlowdownCheck {
     /// Planted share of a packet's time.
     pub share: f64,
     /// Turns of the loop for that share.
@@ -124,7 +124,7 @@ pub struct Planted {
 }
 
 /// Plants slowdowns, and checks whether the verdict finds them.
-pub fn planted(weir: &File, plan: Plan, cpu: usize) -> Result<(f64, Vec<Planted>), Error> {
+pub fn planted(weir: &File, plan: Plan, cpu: usize) -> Result<(f64, Vec<SlowdownCheck>), Error> {
     let build = |spin| Circuit::slowed(Path::Ceiling, Load::default(), weir, spin);
     let mut bare = build(0)?;
     // Cost of a turn, from many turns.
@@ -168,7 +168,7 @@ pub fn planted(weir: &File, plan: Plan, cpu: usize) -> Result<(f64, Vec<Planted>
             .map(|(slow, fast)| slow / fast)
             .collect();
         ratios.sort_by(f64::total_cmp);
-        Planted {
+        SlowdownCheck {
             share,
             turns,
             ratio: median(&ratios),
@@ -182,7 +182,7 @@ pub fn planted(weir: &File, plan: Plan, cpu: usize) -> Result<(f64, Vec<Planted>
 pub fn report(
     agreement: &[Agreement],
     noise: f64,
-    planted: &[Planted],
+    planted: &[SlowdownCheck],
 ) -> [(&'static str, Table); 2] {
     let lines: Vec<_> = agreement
         .iter()

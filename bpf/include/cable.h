@@ -28,7 +28,7 @@
  */
 #define CABLE_TICK_BITS 26
 
-/* Each frame is of one sort: the first that fits. modules/cables/core/src/sort.rs has this list. */
+/* Each frame is of one sort: the first that fits. modules/cables/core/src/frame_class.rs has this list. */
 enum cable_sort {
 	CABLE_OWN,                  /* from a hardware address of this router's own */
 	CABLE_HELLO,                /* of weir's */

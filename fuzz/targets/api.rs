@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 
-use answers::{CaptureQuery, FlowFilter, FlowQuery, HistoryQuery, TalksQuery};
+use answers::{CaptureQuery, ConversationsQuery, FlowFilter, FlowQuery, HistoryQuery};
 use api::{Asked, Method, Query, Route, Routes, Who, query};
 use libfuzzer_sys::fuzz_target;
 
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     let (method, target) = text.split_once(' ').unwrap_or(("GET", text));
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     survives::<FlowFilter>(query);
-    survives::<TalksQuery>(query);
+    survives::<ConversationsQuery>(query);
     survives::<HistoryQuery>(query);
     survives::<CaptureQuery>(query);
     survives::<FlowQuery>(query);

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use multipath_core::frame::{HEADER, MOST, versions};
 use multipath_core::handshake::{Asked, key_id};
-use multipath_core::io::Paired;
+use multipath_core::io::RouterEntry;
 use multipath_core::lock::Lock;
 use multipath_core::session::session_id;
 use multipath_core::{
@@ -170,7 +170,7 @@ fuzz_target!(|data: &[u8]| {
                 again::<Ports>(text);
                 again::<Clients>(text);
                 again::<Forward>(text);
-                again::<Paired>(text);
+                again::<RouterEntry>(text);
                 if let Some(lock) = Lock::read(text) {
                     let file = lock.file("weir-tunnel", &Choice::default());
                     assert_eq!(Lock::read(&file), Some(lock));

@@ -6,8 +6,8 @@
 use libfuzzer_sys::fuzz_target;
 use monitor_core::names::quic::Initials;
 use monitor_core::names::{
-    Direction, Known, LIMIT, Learned, MOST_FLOWS, MOST_QUESTIONS, Meta, Names, Outcome, Packet,
-    Reader, Source, dhcp, dns, hosts, http, leases, mdns, tls,
+    Direction, Known, LIMIT, Learned, MOST_FLOWS, MOST_QUESTIONS, Names, Outcome, Packet,
+    PacketMeta, Reader, Source, dhcp, dns, hosts, http, leases, mdns, tls,
 };
 
 fn plain(name: &str) {
@@ -60,7 +60,7 @@ fn packets(mut data: &[u8]) {
         let Some(packet) = Packet::read(octets) else {
             continue;
         };
-        let meta = Meta::new(
+        let meta = PacketMeta::new(
             0,
             [2, 0, 0x5e, 0x10, 0, 1],
             direction,

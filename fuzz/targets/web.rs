@@ -11,7 +11,7 @@ use hyper::Request;
 use hyper::body::Bytes;
 use libfuzzer_sys::fuzz_target;
 use web::password::{Cost, hash};
-use web::{Behind, Door, Metrics, Peer, Settings, Warden, secret};
+use web::{Authenticator, Behind, Door, Metrics, Peer, Settings, secret};
 
 const CHEAP: Cost = Cost {
     memory: 8,
@@ -50,7 +50,7 @@ fn door() -> Door {
     // A fixed clock limits the password attempts.
     let clock = Rc::new(|| Duration::from_secs(1_000_000));
     let front = settings.front();
-    let warden = Warden::with_clock(settings, clock.clone()).expect("a warden");
+    let warden = Authenticator::with_clock(settings, clock.clone()).expect("a warden");
     let warden = Rc::new(warden.with_cost(CHEAP));
     let routes = warden.routes(&unreachable());
     Door::with_clock(front, Behind::Here(warden, routes), clock)

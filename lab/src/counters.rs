@@ -48,14 +48,14 @@ impl Counters {
 
 /// Bytes that a device received and sent, link headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Octets {
+pub struct Bytes {
     /// Received bytes.
     pub received: u64,
     /// Sent bytes.
     pub sent: u64,
 }
 
-impl Octets {
+impl Bytes {
     /// Reads the counters of a device.
     pub fn of(namespace: &Namespace, device: &str) -> Result<Self, Error> {
         let text = read(namespace, "dev")?;
@@ -129,7 +129,7 @@ fn parse(text: &str) -> Result<Counters, Error> {
     Ok(Counters(counters))
 }
 
-fn find(text: &str, device: &str) -> Option<Octets> {
+fn find(text: &str, device: &str) -> Option<Bytes> {
     let line = text.lines().find_map(|line| {
         let (name, rest) = line.trim().split_once(':')?;
         (name == device).then_some(rest)
@@ -138,7 +138,7 @@ fn find(text: &str, device: &str) -> Option<Octets> {
         .split_whitespace()
         .map_while(|number| number.parse().ok())
         .collect();
-    Some(Octets {
+    Some(Bytes {
         received: *numbers.first()?,
         sent: *numbers.get(8)?,
     })
@@ -193,7 +193,7 @@ mod tests {
     fn octets_are_in_the_first_and_the_ninth_column() {
         let text = "Inter-|   Receive\n face |bytes\n  wan0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 \
             16\n wan01:0 0 0 0 0 0 0 0 0\n";
-        let octets = Octets {
+        let octets = Bytes {
             received: 1,
             sent: 9,
         };

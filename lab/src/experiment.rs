@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
-use crate::counters::Octets;
+use crate::counters::Bytes;
 use crate::goodput::{Demand, Goodput};
 use crate::series::{SLOT, Series};
 use crate::uplinks::Cut;
@@ -25,7 +25,7 @@ pub struct Experiment {
 /// Result of an experiment. Times count from the start of the first flow; the other flows start
 /// some milliseconds later.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct ExperimentResult {
     /// Arrivals of each flow.
     pub flows: Vec<Series>,
     /// Bytes on the router's device of each path in the flows' direction, headers included, by the
@@ -42,7 +42,7 @@ impl Experiment {
     ///
     /// # Errors
     /// Fails if a flow cannot start or breaks off.
-    pub fn run(&self, uplinks: &Uplinks, demands: &[Demand]) -> Result<Course, Error> {
+    pub fn run(&self, uplinks: &Uplinks, demands: &[Demand]) -> Result<ExperimentResult, Error> {
         let start = |demand| Goodput::start(uplinks.client(), uplinks.server(), demand);
         let flows = demands
             .iter()
@@ -72,7 +72,7 @@ impl Experiment {
         let (lost, end) = told?;
         let paths = watched.map_err(|_| Error::Unexpected("the watcher panicked".into()))??;
         let flows: Result<Vec<_>, _> = flows.into_iter().map(Goodput::stop).collect();
-        Ok(Course {
+        Ok(ExperimentResult {
             flows: flows?,
             paths,
             lost,
@@ -89,7 +89,7 @@ fn watch(
     over: &AtomicBool,
 ) -> Result<Vec<Series>, Error> {
     let count = |path| -> Result<u64, Error> {
-        let octets = Octets::of(uplinks.router(), &uplinks.device(path))?;
+        let octets = Bytes::of(uplinks.router(), &uplinks.device(path))?;
         Ok(if down { octets.received } else { octets.sent })
     };
     let paths = 0..uplinks.paths();
@@ -111,7 +111,7 @@ fn watch(
     Ok(found)
 }
 
-impl Course {
+impl ExperimentResult {
     /// Returns the sum of all flows in bit/s, as [`Series::rate`].
     pub fn rate(&self, time: Range<Duration>) -> f64 {
         self.flows.iter().map(|flow| flow.rate(time.clone())).sum()

@@ -1,4 +1,4 @@
-//! A model of a packet, and the bytes of the packet: right by default, wrong as set in [`Lies`].
+//! A model of a packet, and the bytes of the packet: right by default, wrong as set in [`Faults`].
 
 use std::net::IpAddr;
 
@@ -64,7 +64,7 @@ pub struct Packet {
     /// Payload of IP.
     pub body: Body,
     /// Errors in the frame.
-    pub lies: Lies,
+    pub lies: Faults,
 }
 
 /// Payload of IP.
@@ -107,7 +107,7 @@ pub struct Tcp {
 
 /// Errors in a frame, applied in the order of the fields. The default has no errors.
 #[derive(Clone, Debug, Default)]
-pub struct Lies {
+pub struct Faults {
     /// Replaces the true UDP length; the checksum covers the wrong length if possible.
     pub udp_length: Option<u16>,
     /// Kind of the layer 4 checksum.
@@ -160,7 +160,7 @@ impl Packet {
             options: Vec::new(),
             extensions: Vec::new(),
             body,
-            lies: Lies::default(),
+            lies: Faults::default(),
         }
     }
 

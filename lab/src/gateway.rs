@@ -13,7 +13,7 @@ use crate::topology::Topology;
 use crate::{Error, Namespace};
 
 use build::{Attachment, build, choose_wan, reflect};
-use line::Line;
+use line::PppoeLine;
 
 pub use crate::addresses::*;
 pub use options::{Ipv6, Options};
@@ -25,7 +25,7 @@ type Addresses = [(IpAddr, IpAddr); 2];
 #[derive(Debug, Default)]
 pub struct Lab {
     // Drop order: programs end before their devices are gone.
-    line: Option<Line>,
+    line: Option<PppoeLine>,
     arrangement: Arrangement,
     topology: Topology,
 }
@@ -59,7 +59,7 @@ impl Lab {
         lab.arrangement = options.arrangement;
         let attachments = build(&mut lab, options)?;
         if wan.dials() {
-            lab.line = Some(Line::lay(&lab, options)?);
+            lab.line = Some(PppoeLine::lay(&lab, options)?);
         }
         let ipv6 = options.ipv6 != Ipv6::Off;
         let families = [true, ipv6];
@@ -181,7 +181,7 @@ impl Lab {
             .ok_or_else(|| Error::Unexpected(format!("a counter that nft does not show: {shown}")))
     }
 
-    fn line(&mut self) -> Result<(&mut Line, &Topology), Error> {
+    fn line(&mut self) -> Result<(&mut PppoeLine, &Topology), Error> {
         let missing = || Error::Unexpected("this lab has no PPPoE".into());
         Ok((self.line.as_mut().ok_or_else(missing)?, &self.topology))
     }

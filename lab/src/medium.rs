@@ -2,10 +2,10 @@
 //! docs/radio-medium.md lists the formulas. [`Air`] is the pure model; [`Medium`] runs the model
 //! between kernel radios in real time.
 
-mod air;
 mod cells;
 mod counts;
 mod live;
+mod model;
 mod queue;
 mod radio;
 mod rate;
@@ -15,10 +15,10 @@ mod spectrum;
 #[cfg(test)]
 mod tests;
 
-pub use air::{Action, Air};
 pub use cells::Cells;
 pub use counts::Counts;
 pub use live::{Medium, Report, add_radios};
+pub use model::{Action, MediumModel};
 pub use rate::{Code, Modulation, Rate};
 pub use reception::{decibels, milliwatts, noise, right};
-pub use scene::{Interferer, Place, Scene, Wall};
+pub use scene::{Interferer, Position, Scene, Wall};

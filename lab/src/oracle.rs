@@ -5,9 +5,9 @@
 //! the workload in small batches, in lockstep. A batch has several packets of one flow only if all
 //! are ordinary packets of one direction, whose order must stay. The order across flows is free.
 
+mod bad_encapsulation;
 mod compare;
 mod fragments;
-mod mischief;
 mod plan;
 mod report;
 mod rig;
@@ -18,7 +18,7 @@ mod shrink;
 use crate::Error;
 
 pub use plan::{Flowtable, Plan, Report, Settle, Start, plain};
-pub use report::{Differing, Involved, Mismatch};
+pub use report::{DifferingOutput, InvolvedStep, Mismatch};
 pub use rules::Difference;
 use run::run;
 

@@ -2,7 +2,7 @@
 //! changes TCP options. One thread does all work: some 300 Mbit/s on a machine that has 10 Gbit/s
 //! without a relay.
 
-mod hold;
+mod delay_queue;
 mod options;
 
 use std::os::fd::AsFd;
@@ -18,7 +18,7 @@ use nix::sys::time::TimeSpec;
 use crate::wire::Tap;
 use crate::{Error, Namespace};
 
-use hold::Hold;
+use delay_queue::DelayQueue;
 
 /// Longest time until the thread notices an end or a new treatment.
 const NOTICE: Duration = Duration::from_millis(20);
@@ -27,7 +27,7 @@ const TURN: usize = 64;
 
 /// Treatment of frames, in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Treatment {
+pub struct Impairment {
     /// Delay per direction; a round trip takes twice this longer.
     pub delay: Duration,
     /// Share of lost frames, 0 to 1, evenly distributed. The generator begins with equal seeds in
@@ -40,7 +40,7 @@ pub struct Treatment {
     pub hush: bool,
 }
 
-impl Treatment {
+impl Impairment {
     /// Returns a treatment that only delays each direction.
     pub fn delay(delay: Duration) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Treatment {
 
 /// Counters of a relay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Relayed {
+pub struct RelayCounts {
     /// Frames passed on.
     pub passed: u64,
     /// Frames lost on purpose.
@@ -74,7 +74,7 @@ pub struct Relay {
 #[derive(Debug, Default)]
 struct Shared {
     stopping: AtomicBool,
-    treatment: Mutex<Treatment>,
+    treatment: Mutex<Impairment>,
     passed: AtomicU64,
     lost: AtomicU64,
     overrun: AtomicU64,
@@ -87,7 +87,7 @@ impl Relay {
     pub fn start(
         namespace: &Namespace,
         devices: [&str; 2],
-        treatment: Treatment,
+        treatment: Impairment,
     ) -> Result<Self, Error> {
         let taps = [
             Tap::open(namespace, devices[0])?,
@@ -107,7 +107,7 @@ impl Relay {
 
     /// Sets the treatment of later frames. With a shorter delay, later frames still wait for held
     /// frames.
-    pub fn treat(&self, treatment: Treatment) {
+    pub fn treat(&self, treatment: Impairment) {
         *self
             .shared
             .treatment
@@ -116,10 +116,10 @@ impl Relay {
     }
 
     /// Returns the counters of both directions.
-    pub fn counts(&self) -> Relayed {
+    pub fn counts(&self) -> RelayCounts {
         let shared = &self.shared;
         let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Relayed {
+        RelayCounts {
             passed: value(&shared.passed),
             lost: value(&shared.lost),
             overrun: value(&shared.overrun),
@@ -140,7 +140,7 @@ impl Drop for Relay {
 
 fn run(mut taps: [Tap; 2], shared: &Shared) -> Result<(), Error> {
     // Frames from the first device, and from the second.
-    let mut holds = [Hold::new(1), Hold::new(2)];
+    let mut holds = [DelayQueue::new(1), DelayQueue::new(2)];
     while !shared.stopping.load(Ordering::Relaxed) {
         let treatment = *shared
             .treatment
@@ -160,12 +160,12 @@ fn run(mut taps: [Tap; 2], shared: &Shared) -> Result<(), Error> {
                 shared.passed.fetch_add(1, Ordering::Relaxed);
             }
         }
-        wait(&taps, holds.iter().filter_map(Hold::next).min())?;
+        wait(&taps, holds.iter().filter_map(DelayQueue::next).min())?;
     }
     Ok(())
 }
 
-fn take(hold: &mut Hold, mut frame: Vec<u8>, treatment: Treatment, shared: &Shared) {
+fn take(hold: &mut DelayQueue, mut frame: Vec<u8>, treatment: Impairment, shared: &Shared) {
     let counter = if hold.loses(treatment.loss) {
         &shared.lost
     } else if treatment.hush && options::tells_priority(&frame) {

@@ -16,7 +16,7 @@ mod shape;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::relay::{Relay, Treatment};
+use crate::relay::{Impairment, Relay};
 use crate::topology::Offloads;
 use crate::{Error, Lab, Namespace};
 
@@ -75,7 +75,7 @@ pub struct Path {
     /// Shape to the router.
     pub down: Option<Shape>,
     /// Builds a relay with this treatment. Without a relay [`Uplinks::treat`] fails.
-    pub relay: Option<Treatment>,
+    pub relay: Option<Impairment>,
     /// The provider masquerades IPv4 (carrier-grade NAT): the Internet cannot open connections.
     pub masquerade: bool,
 }
@@ -92,7 +92,7 @@ impl Path {
     }
 
     /// Adds a relay.
-    pub fn with_relay(self, treatment: Treatment) -> Self {
+    pub fn with_relay(self, treatment: Impairment) -> Self {
         Self {
             relay: Some(treatment),
             ..self
@@ -231,7 +231,7 @@ impl Uplinks {
     }
 
     /// Changes the treatment of a path's relay for later frames.
-    pub fn treat(&self, path: usize, treatment: Treatment) -> Result<(), Error> {
+    pub fn treat(&self, path: usize, treatment: Impairment) -> Result<(), Error> {
         self.relay(path)?.treat(treatment);
         Ok(())
     }
@@ -407,7 +407,7 @@ impl Uplinks {
 
     /// Lays wires with a relay between them. Frames must look as on a real wire: not longer than
     /// the MTU, with finished checksums.
-    fn relayed(&mut self, path: usize, treatment: Treatment) -> Result<Relay, Error> {
+    fn relayed(&mut self, path: usize, treatment: Impairment) -> Result<Relay, Error> {
         let (isp, role) = (format!("isp{path}"), format!("relay{path}"));
         self.lab.host(&role)?;
         self.lab

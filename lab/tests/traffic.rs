@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use weir_lab::frame::{Body, Packet, Tcp, flag};
 use weir_lab::gateway::{CLIENT, ROUTER_WAN, SERVER, SERVER_INNER, SERVER_INNER6, SERVER6};
-use weir_lab::peer::{Iperf, Load};
+use weir_lab::iperf::{Iperf, Load};
 use weir_lab::topology::mac;
 use weir_lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
 use weir_lab::view::View;

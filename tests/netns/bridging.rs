@@ -11,7 +11,7 @@ use lab::random::Random;
 use lab::topology::{mac, text};
 use lab::transfer::{Datagrams, Echo, Transfer};
 use lab::{Arrangement, Error, Lab, Options, Tap};
-use weir_tests::scene::{By, WAYS, at_once, count, lab};
+use weir_tests::scene::{Forwarder, WAYS, at_once, count, lab};
 use weir_tests::{LIMIT, Weir, hooked_at};
 
 const PORT: u16 = 5001;
@@ -32,12 +32,12 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(by: By, more: &str) -> Result<Self, Error> {
+    fn new(by: Forwarder, more: &str) -> Result<Self, Error> {
         Self::over(by, more, false)
     }
 
     /// With `filtering`, the client is in a VLAN, untagged, and the other host behind a trunk.
-    fn over(by: By, more: &str, filtering: bool) -> Result<Self, Error> {
+    fn over(by: Forwarder, more: &str, filtering: bool) -> Result<Self, Error> {
         let lab = lab(
             by,
             &Options {
@@ -66,8 +66,8 @@ impl Scene {
         };
         other.ip(&format!("addr add {OTHER}/24 dev {far}\n"))?;
         let weir = match by {
-            By::Kernel => None,
-            By::Weir(hook) => {
+            Forwarder::Kernel => None,
+            Forwarder::Weir(hook) => {
                 if hook == "xdp" {
                     // Veth strips tags, so XDP would not see them.
                     for member in MEMBERS {
@@ -124,7 +124,7 @@ impl Scene {
         })
     }
 
-    fn pairs(&self, weir: &Weir) -> Result<Vec<answers::Bridged>, Error> {
+    fn pairs(&self, weir: &Weir) -> Result<Vec<answers::StationPair>, Error> {
         weir.client()?
             .bridged()
             .map_err(|e| Error::Unexpected(e.to_string()))
@@ -220,7 +220,7 @@ fn arriving(scene: &Scene) -> Result<usize, Error> {
 fn a_rule_of_the_bridge_takes_effect_at_once() {
     at_once(&WAYS, |by| {
         let scene = Scene::new(by, "")?;
-        if let (Some(weir), By::Weir(hook)) = (&scene.weir, by) {
+        if let (Some(weir), Forwarder::Weir(hook)) = (&scene.weir, by) {
             let pairs = scene.pairs(weir)?;
             let pair = pairs
                 .iter()
@@ -297,7 +297,7 @@ fn random_frame(random: &mut Random, number: u16) -> Vec<u8> {
 
 /// A bridge changes nothing: each frame leaves the other member unchanged, once, and no third
 /// member.
-fn unchanged(by: By, seed: u64) -> Result<(), Error> {
+fn unchanged(by: Forwarder, seed: u64) -> Result<(), Error> {
     let scene = Scene::new(by, "")?;
     let Scene {
         weir,

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use answers::SetupUplink;
-use datapath::cable::{Cables, Gate, Record};
+use datapath::cable::{Cables, Gate, PortRecord};
 use lab::frame::Mac;
 use lab::{Error, Lab, Offloads, Tap};
 use scene::{ROUTER, Scene, WAN};
@@ -26,7 +26,7 @@ const ELSE: usize = 18;
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn failed(error: impl std::fmt::Display) -> Error {
-    let said = datapath::complaints::last();
+    let said = datapath::libbpf_log::last();
     Error::Unexpected(format!("{error}: {said:#?}"))
 }
 
@@ -113,7 +113,7 @@ impl Taps {
         Ok([there, until(&mut self.station, number)?])
     }
 
-    fn read(&self, cables: &Cables) -> Result<Record, Error> {
+    fn read(&self, cables: &Cables) -> Result<PortRecord, Error> {
         let record = cables.read(self.link);
         record.ok_or_else(|| Error::Unexpected("port0 is not watched".into()))
     }

@@ -2,16 +2,16 @@
 //! docs/ports-arrangements.md is a test, with real peers: dnsmasq, pppoe-server, radvd, dhcp6s,
 //! lldpd, babeld, bird, udhcpc; a bridge is the switch.
 
-mod arrangement;
 mod clients;
+mod deceptive_frames;
 mod frames;
-mod later;
 mod matrix;
 mod mesh;
 mod neighbours;
 mod peers;
 mod plug;
 mod quarantine;
+mod topology;
 #[allow(dead_code, reason = "weir setup detect needs the rest of it")]
 use crate::detect::scene;
 mod stress;

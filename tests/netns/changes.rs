@@ -1,6 +1,6 @@
 //! The router's surroundings change during a flow: weir follows the kernel's behaviour at once.
 
-mod quiet;
+mod silent_changes;
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use lab::namespace::wait_until;
 use lab::topology::Offloads;
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Namespace, Options};
-use weir_tests::scene::{self, By, PORT, Scene, WAYS, at_once};
+use weir_tests::scene::{self, Forwarder, PORT, Scene, WAYS, at_once};
 use weir_tests::{LIMIT, Weir, conntrack};
 
 /// No proof ends by itself during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
-const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
+const WEIR: [Forwarder; 2] = [Forwarder::Weir("tc"), Forwarder::Weir("xdp")];
 /// Port of echo servers.
 const ECHO: u16 = 7;
 
@@ -133,7 +133,7 @@ fn a_smaller_mtu_is_told_to_the_sender_and_a_device_is_made_anew() {
             })?;
         }
         let offloads = match by {
-            By::Weir("xdp") => Offloads::Plain,
+            Forwarder::Weir("xdp") => Offloads::Plain,
             _ => Offloads::Default,
         };
         lab.wire(("router", "wan0"), ("server", "eth0"), offloads)?;
@@ -267,7 +267,7 @@ fn the_same_tuple_in_two_zones() {
             },
         )?;
         let offloads = match by {
-            By::Weir("xdp") => Offloads::Plain,
+            Forwarder::Weir("xdp") => Offloads::Plain,
             _ => Offloads::Default,
         };
         lab.host("twin")?;

@@ -10,7 +10,7 @@ use answers::Traffic;
 use lab::arrangement::Wan;
 use lab::transfer::{Datagrams, Echo, ask_tcp};
 use lab::{Arrangement, Error, Lab, Namespace, Options};
-use weir_tests::scene::{self, By, WAYS, at_once};
+use weir_tests::scene::{self, Forwarder, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
 /// Port of echo servers.
@@ -124,7 +124,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn begin(by: By, options: &Options, sessions: usize) -> Result<Self, Error> {
+    fn begin(by: Forwarder, options: &Options, sessions: usize) -> Result<Self, Error> {
         let mut lab = scene::lab(by, options)?;
         if sessions > 1 {
             lab.dial_another()?;
@@ -199,7 +199,7 @@ fn same(arrangement: Arrangement, sessions: usize) {
         arrangement,
         ..Options::default()
     };
-    let kernel = Talk::begin(By::Kernel, &options, sessions).and_then(|talk| {
+    let kernel = Talk::begin(Forwarder::Kernel, &options, sessions).and_then(|talk| {
         let mut seen = vec![talk.measure()?.0];
         for _ in 0..ATTEMPTS {
             let again = talk.measure()?.0;

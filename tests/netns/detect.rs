@@ -1,10 +1,10 @@
 //! `weir setup detect` with real peers behind a switch: dnsmasq, radvd, WIDE's dhcp6s,
 //! pppoe-server. crates/detect/src/tests.rs tests the conclusions from their answers.
 
-mod manners;
+mod ipv6;
 #[allow(dead_code, reason = "weir cables needs the rest of it")]
 pub mod scene;
-mod six;
+mod sent_frames;
 mod tags;
 
 use answers::SetupUplink;

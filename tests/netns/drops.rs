@@ -1,7 +1,7 @@
 //! Early drops of packets that netfilter or a route would drop: learned, by sets, by routes. Every
 //! change ends them, and weir never drops more.
 
-mod poison;
+mod poisoning;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use lab::topology::mac;
 use lab::transfer::Transfer;
 use lab::view::View;
 use lab::{Error, Lab, Namespace, Tap};
-use weir_tests::scene::{self, By, PORT};
+use weir_tests::scene::{self, Forwarder, PORT};
 use weir_tests::{LIMIT, Weir};
 
-const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
+const WEIR: [Forwarder; 2] = [Forwarder::Weir("tc"), Forwarder::Weir("xdp")];
 /// Destination port of unwanted datagrams.
 const UNWANTED: u16 = 9999;
 /// A source that no host has.
@@ -25,15 +25,15 @@ const STRANGER: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
 /// A destination behind a blackhole route.
 const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9));
 
-fn each(run: impl Fn(By) -> Result<(), Error> + Sync) {
+fn each(run: impl Fn(Forwarder) -> Result<(), Error> + Sync) {
     scene::at_once(&WEIR, run);
 }
 
 /// Returns the first for TC, the second for XDP: both hooks read the same tables by the same code,
 /// in either family (crates/datapath/tests/datapath/drops.rs).
-fn of_hook<T>(by: By, [tc, xdp]: [T; 2]) -> T {
+fn of_hook<T>(by: Forwarder, [tc, xdp]: [T; 2]) -> T {
     match by {
-        By::Weir("tc") => tc,
+        Forwarder::Weir("tc") => tc,
         _ => xdp,
     }
 }
@@ -49,7 +49,7 @@ struct Fence {
 impl Fence {
     /// `rules`: content of table `inet fence`; `routes`: lines for ip(8); `config`: content of
     /// [drops].
-    fn new(by: By, rules: &str, routes: &[&str], config: &str) -> Result<Self, Error> {
+    fn new(by: Forwarder, rules: &str, routes: &[&str], config: &str) -> Result<Self, Error> {
         let lab = scene::lab(by, &Options::default())?;
         let router = lab.node("router")?;
         router.nft(&format!("table inet fence {{\n{rules}\n}}\n"))?;
@@ -459,7 +459,7 @@ fn sets_that_cannot_be_lists_say_so() -> Result<(), Error> {
         .map(|n| format!("\"inet fence {n}\""))
         .collect();
     let config = format!("sets = [{}]", names.join(", "));
-    let fence = Fence::new(By::Weir("xdp"), rules, &[], &config)?;
+    let fence = Fence::new(Forwarder::Weir("xdp"), rules, &[], &config)?;
     let mut reasons = Vec::new();
     wait_until("all are looked at", LIMIT, || {
         let sets = fence.drops()?.sets;
@@ -556,7 +556,7 @@ ip daddr 203.0.113.9 dnat to 10.0.0.2
 #[test]
 fn nothing_is_dropped_unless_asked_for() -> Result<(), Error> {
     let fence = Fence::new(
-        By::Weir("xdp"),
+        Forwarder::Weir("xdp"),
         &unwanted(),
         &["route add blackhole 203.0.113.0/24"],
         "",

@@ -11,7 +11,7 @@ use lab::namespace::wait_until;
 use lab::topology::{mac, text};
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Namespace, Options};
-use weir_tests::scene::{self, By, WAYS};
+use weir_tests::scene::{self, Forwarder, WAYS};
 use weir_tests::{LIMIT, Weir};
 
 /// No proof ends by itself during a test.
@@ -39,7 +39,7 @@ struct Asker {
 impl Asker {
     /// Builds the scene; `rules` is table `inet gate`, and weir forwards the flow.
     fn new(
-        by: By,
+        by: Forwarder,
         to: IpAddr,
         prepare: impl Fn(&Namespace) -> Result<(), Error>,
     ) -> Result<Self, Error> {
@@ -104,10 +104,10 @@ impl Asker {
 
     /// Asserts that weir forwards until `over`, the exact end in the kernel, and only little
     /// longer.
-    fn ends_at(&self, by: By, over: Instant) -> Result<(), Error> {
+    fn ends_at(&self, by: Forwarder, over: Instant) -> Result<(), Error> {
         let (last, forwarded) = self.last_answer(over + 2 * AT_ONCE)?;
         assert!(
-            by == By::Kernel || forwarded > 10,
+            by == Forwarder::Kernel || forwarded > 10,
             "{by:?}: it was not forwarded by weir"
         );
         let late = last.saturating_duration_since(over);
@@ -205,7 +205,7 @@ fn packets_keep_their_element_alive() {
         let end = Instant::now() + LIFE + Duration::from_secs(3);
         let (last, forwarded) = asker.last_answer(end)?;
         assert!(
-            by == By::Kernel || forwarded > 100,
+            by == Forwarder::Kernel || forwarded > 100,
             "{by:?}: {forwarded} forwarded"
         );
         let silence = end.saturating_duration_since(last);

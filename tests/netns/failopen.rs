@@ -12,7 +12,7 @@ use lab::namespace::wait_until;
 use lab::transfer::{Echo, Transfer, ask_tcp};
 use lab::{Error, Lab, Namespace, Options};
 use nix::sys::signal::Signal;
-use weir_tests::scene::{self, By, PORT, Scene};
+use weir_tests::scene::{self, Forwarder, PORT, Scene};
 use weir_tests::{LIMIT, Weir, conntrack, hooked, kernel_has};
 
 /// Longer than the packet path waits for a heartbeat (2 s).
@@ -53,7 +53,7 @@ fn traces(router: &Namespace) -> Result<Vec<String>, Error> {
 #[test]
 fn silent_for_too_long_and_killed_with_xdp_attached() {
     check(|| {
-        let scene = Scene::new(By::Weir("xdp"), &Options::default(), SERVER, "")?;
+        let scene = Scene::new(Forwarder::Weir("xdp"), &Options::default(), SERVER, "")?;
         let router = scene.router()?;
         let weir = scene.weir.as_ref().expect("weir runs");
         let silent = || -> Result<u64, Error> {
@@ -100,8 +100,8 @@ fn silent_for_too_long_and_killed_with_xdp_attached() {
 #[test]
 fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {
     check(|| {
-        let lab = scene::lab(By::Weir("tc"), &Options::default())?;
-        let weir = scene::weir(By::Weir("tc"), &lab, "")?.expect("weir runs");
+        let lab = scene::lab(Forwarder::Weir("tc"), &Options::default())?;
+        let weir = scene::weir(Forwarder::Weir("tc"), &lab, "")?.expect("weir runs");
         let to = SocketAddr::new(SERVER, PORT);
         let bind = |at| move || UdpSocket::bind(at);
         let failed = || Error::system("use a UDP socket");
@@ -239,14 +239,14 @@ fn sysctls(router: &Namespace) -> Result<BTreeMap<String, String>, Error> {
 fn nothing_is_left_behind_and_nothing_else_is_touched() {
     for hook in ["tc", "xdp"] {
         check(|| {
-            let lab = scene::lab(By::Weir(hook), &Options::default())?;
+            let lab = scene::lab(Forwarder::Weir(hook), &Options::default())?;
             let router = lab.node("router")?;
             let (client, server) = (lab.node("client")?, lab.node("server")?);
             let before = sysctls(router)?;
             assert!(before.len() > 100, "only {} sysctls", before.len());
             assert_eq!(traces(router)?, [""; 0]);
 
-            let weir = scene::weir(By::Weir(hook), &lab, "")?.expect("weir runs");
+            let weir = scene::weir(Forwarder::Weir(hook), &lab, "")?.expect("weir runs");
             // A flow for weir, and a flow to the router itself, which weir ignores.
             let to = SocketAddr::new(SERVER, PORT);
             let transfer = Transfer::start(client, server, to, 1, Some(8 << 20))?;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use answers::TalksQuery;
+use answers::ConversationsQuery;
 use datapath::bench::{Bench, Exit, Traffic};
 use lab::frame::{Body, Packet};
 use lab::gateway::{CLIENT, SERVER};
@@ -100,13 +100,13 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     // Returns the packets of each conversation with a port of the server, as weir reports them at
     // the client's port.
     let told = |port: u16| -> Result<(u64, Vec<u64>), Error> {
-        let asked = TalksQuery {
+        let asked = ConversationsQuery {
             limit: 5_000,
             port: Some("lan0".into()),
-            ..TalksQuery::default()
+            ..ConversationsQuery::default()
         };
         let talks = weir.client()?.talks(&asked).map_err(unexpected)?;
-        let of = |talk: &&answers::Talk| talk.port == "lan0" && talk.far_port == port;
+        let of = |talk: &&answers::Conversation| talk.port == "lan0" && talk.far_port == port;
         let packets = talks.talks.iter().filter(of);
         Ok((talks.total, packets.map(|talk| talk.sent.packets).collect()))
     };

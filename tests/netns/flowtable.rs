@@ -15,7 +15,7 @@ use lab::oracle::{self, Flowtable, Plan};
 use lab::{Arrangement, Error, Options};
 use weir_tests::conntrack::entry_to;
 use weir_tests::differential::{Expect, equal};
-use weir_tests::scene::{By, ENOUGH, PORT, Scene, WAYS, at_once, weir};
+use weir_tests::scene::{ENOUGH, Forwarder, PORT, Scene, WAYS, at_once, weir};
 use weir_tests::{LIMIT, Weir};
 
 /// IPS_OFFLOAD (include/uapi/linux/netfilter/nf_conntrack_common.h): a flowtable has the
@@ -142,7 +142,7 @@ fn a_transfer_survives_a_flowtable_that_comes_and_goes() {
         offloaded(&scene, true)?;
         // weir gets no event: it forwards before the flowtable.
         scene.lives("a flowtable was added")?;
-        if by != By::Kernel {
+        if by != Forwarder::Kernel {
             scene.weir = None;
             bypasses_the_rules(&scene)?;
             scene.weir = weir(by, &scene.lab, "")?;

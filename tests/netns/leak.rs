@@ -20,7 +20,7 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn in_lab(by: scene::By, lab: Lab) -> Result<Self, Error> {
+    fn in_lab(by: scene::Forwarder, lab: Lab) -> Result<Self, Error> {
         let weir = scene::weir(by, &lab, "[offload]\nreprove = \"10m\"\n")?;
         let to = (gateway::SERVER, 7).into();
         let echo = Echo::serve(lab.node("server")?, to)?;
@@ -37,7 +37,7 @@ impl Allowed {
     }
 
     /// Blocks all traffic without a policy, and adds a policy with this limit.
-    fn new(by: scene::By, limit: &str) -> Result<Self, Error> {
+    fn new(by: scene::Forwarder, limit: &str) -> Result<Self, Error> {
         let mut allowed = Self::in_lab(by, scene::lab(by, &Options::default())?)?;
         let router = allowed.lab.node("router")?;
         router.run(&format!(
@@ -79,7 +79,7 @@ impl Allowed {
         Ok((asked, answered))
     }
 
-    fn over(&self, by: scene::By) -> Result<(), Error> {
+    fn over(&self, by: scene::Forwarder) -> Result<(), Error> {
         for _ in 0..5 {
             assert!(!self.asked()?, "{by:?}: answered, although it is over");
         }

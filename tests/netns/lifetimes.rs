@@ -11,7 +11,7 @@ use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Namespace, Options};
 use weir_tests::conntrack::{ASSURED, Entry, entry_to};
-use weir_tests::scene::{self, By, PORT, WAYS, at_once};
+use weir_tests::scene::{self, Forwarder, PORT, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
 /// Bytes of one download.
@@ -35,7 +35,7 @@ fn set(lab: &Lab, timeouts: &[(&str, u64)]) -> Result<(), Error> {
 }
 
 /// Builds a router whose sysctls are set before weir starts.
-fn router(by: By, timeouts: &[(&str, u64)]) -> Result<(Lab, Option<Weir>), Error> {
+fn router(by: Forwarder, timeouts: &[(&str, u64)]) -> Result<(Lab, Option<Weir>), Error> {
     let lab = scene::lab(by, &Options::default())?;
     set(&lab, timeouts)?;
     let weir = scene::weir(by, &lab, REPROOF)?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use kernel::io::Nl80211;
 use kernel::nl80211::Station;
-use lab::medium::{Cells, Place, Report, Scene, Wall};
+use lab::medium::{Cells, Position, Report, Scene, Wall};
 use lab::namespace::wait_until;
 use lab::{Error, unexpected};
 use weir_tests::LIMIT;
@@ -68,7 +68,7 @@ fn print(report: &Report) {
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn rate_control_follows_power_and_walls() -> Result<(), Error> {
     let scene = Scene::default().with("ap", 0.0, 0.0).with("sta", 20.0, 0.0);
-    let loss = scene.loss(Place::new(0.0, 0.0), Place::new(20.0, 0.0), CHANNEL);
+    let loss = scene.loss(Position::new(0.0, 0.0), Position::new(20.0, 0.0), CHANNEL);
     let world = Cells::begin(&[["ap", "sta"]], scene, 1, CHANNEL, ONLY_OFDM)?;
     hears(&world, "sta", 20.0 - loss)?;
     hears(&world, "ap", 20.0 - loss)?;
@@ -89,7 +89,7 @@ fn rate_control_follows_power_and_walls() -> Result<(), Error> {
         found.push((expected(&peer), mean));
     }
     let wall = Wall {
-        ends: [Place::new(10.0, -5.0), Place::new(10.0, 5.0)],
+        ends: [Position::new(10.0, -5.0), Position::new(10.0, 5.0)],
         loss: 12.0,
     };
     world.medium().wall("new", Some(wall))?;

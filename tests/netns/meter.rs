@@ -199,8 +199,8 @@ fn read(
             // The retired records are free by then.
             thread::sleep(REST);
         }
-        let take = |sums: &mut [Sum; 2], seen: &datapath::meter::Seen| {
-            for (way, (packets, octets)) in [seen.grown.sent, seen.grown.received]
+        let take = |sums: &mut [Sum; 2], seen: &datapath::meter::RecordObservation| {
+            for (way, (packets, octets)) in [seen.delta.sent, seen.delta.received]
                 .into_iter()
                 .enumerate()
             {
@@ -387,7 +387,7 @@ fn everything(meter: &mut Meter, link: u32, loose: &mut Loose) -> Result<Vec<Str
         .scan(|seen| {
             found.push(format!(
                 "{:?} {:02x?} {:?} link {} flags {} tos {} icmp {:?}",
-                seen.key, seen.mac, seen.grown, seen.link, seen.tcp_flags, seen.tos, seen.icmp
+                seen.key, seen.mac, seen.delta, seen.link, seen.tcp_flags, seen.tos, seen.icmp
             ));
             false
         })
@@ -489,7 +489,7 @@ fn places_for_stations_are_given_back() -> Result<(), Error> {
         let mut seen = 0;
         let mut scan = |meter: &mut Meter, wanted: Option<u32>| -> Result<bool, Error> {
             let mut found = false;
-            let each = |station: &datapath::meter::StationSeen| {
+            let each = |station: &datapath::meter::StationObservation| {
                 seen += station.other.sent.0;
                 found |= wanted.is_some_and(|number| station.mac[2..] == number.to_be_bytes());
             };

@@ -17,7 +17,7 @@ use answers::{Count, Device, Devices};
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo, ask_tcp};
 use lab::{Error, Lab, Namespace, Options, topology, unexpected};
-use weir_tests::scene::{self, By};
+use weir_tests::scene::{self, Forwarder};
 use weir_tests::{LIMIT, Weir};
 
 /// Port of echo servers.
@@ -59,7 +59,7 @@ impl Scene {
         let weir = match runs {
             Runs::Alone => Weir::start(router, more, &["--only", "monitor"])?,
             Runs::With(hook) => {
-                let weir = scene::weir(By::Weir(hook), &lab, more)?;
+                let weir = scene::weir(Forwarder::Weir(hook), &lab, more)?;
                 weir.ok_or_else(|| Error::Unexpected("no weir".into()))?
             }
         };
@@ -133,7 +133,7 @@ impl Scene {
             let port_told = told.ports.iter().find(|known| known.name == port);
             let port_told =
                 port_told.ok_or_else(|| Error::Unexpected(format!("{port}: {told:?}")))?;
-            let sum = |way: &answers::Metered| Count {
+            let sum = |way: &answers::PortCounters| Count {
                 bytes: way.talks.bytes + way.unplaced.bytes + way.other.bytes + way.link,
                 packets: way.talks.packets + way.unplaced.packets + way.other.packets,
             };
@@ -327,13 +327,13 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
         datagrams.ask(b"who am I?", LIMIT)?;
         let client = scene.weir.client()?;
         let all = client.talks(&Default::default()).map_err(unexpected)?;
-        let at_uplink = answers::TalksQuery {
+        let at_uplink = answers::ConversationsQuery {
             port: Some("wan0".into()),
             ..Default::default()
         };
         let outside = client.talks(&at_uplink).map_err(unexpected)?;
         seen = format!("{all:#?}\n{outside:#?}");
-        let udp = |talk: &&answers::Talk| talk.protocol == Some(answers::Protocol::Udp);
+        let udp = |talk: &&answers::Conversation| talk.protocol == Some(answers::Protocol::Udp);
         let inside: Vec<_> = all.talks.iter().filter(udp).collect();
         let outside: Vec<_> = outside.talks.iter().filter(udp).collect();
         let ([inside], [outside]) = (&inside[..], &outside[..]) else {

@@ -39,7 +39,7 @@ fn ip(text: &str) -> IpAddr {
 
 fn prefix(text: &str) -> Prefix {
     let (address, length) = text.split_once('/').expect("a slash");
-    Prefix::around(ip(address), length.parse().expect("a length"))
+    Prefix::truncated(ip(address), length.parse().expect("a length"))
 }
 
 fn runtime() -> Result<Runtime, Error> {

@@ -5,7 +5,7 @@
 mod gateways;
 mod paths;
 #[allow(dead_code, reason = "each test program uses a part of it")]
-use crate::play;
+use crate::script_comparison;
 mod sides;
 
 use std::net::IpAddr;
@@ -13,8 +13,8 @@ use std::net::IpAddr;
 use lab::gateway::{CLIENT, CLIENT6, ROUTER_WAN, ROUTER_WAN6, SERVER_INNER, SERVER_INNER6};
 use lab::topology::Offloads;
 use lab::{Error, Lab, Options};
-use play::{Place, Script, Stage, act, play};
-use weir_tests::scene::{self, By};
+use script_comparison::{Place, Script, Stage, act, play};
+use weir_tests::scene::{self, Forwarder};
 
 /// Ports of echo servers, one per kind of traffic.
 const ECHO: u16 = 7;
@@ -31,7 +31,7 @@ fn address(text: &str) -> IpAddr {
 
 /// Builds two providers, the first as default. Table 101 leads to the first and 102 to the second,
 /// in both families.
-fn providers(by: By, nat: bool) -> Result<Stage, Error> {
+fn providers(by: Forwarder, nat: bool) -> Result<Stage, Error> {
     let options = Options {
         nat,
         second_path: true,
@@ -79,10 +79,10 @@ fn both(lab: &Lab, line: &str) -> Result<(), Error> {
 }
 
 /// Adds a second LAN with one host: 192.168.2.0/24 and 2001:db8:4::/64, at the router's `lan1`.
-fn guest(lab: &mut Lab, by: By) -> Result<(), Error> {
+fn guest(lab: &mut Lab, by: Forwarder) -> Result<(), Error> {
     lab.host("guest")?;
     let offloads = match by {
-        By::Weir("xdp") => Offloads::Plain,
+        Forwarder::Weir("xdp") => Offloads::Plain,
         _ => Offloads::Default,
     };
     lab.wire(("guest", "eth0"), ("router", "lan1"), offloads)?;

@@ -2,10 +2,10 @@
 
 mod cables;
 mod guests;
+mod listener_failures;
 mod lockout;
 mod paths;
-mod powerless;
-mod troubles;
+mod server_process;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ use lab::topology::{Offloads, mac, text};
 use lab::transfer::Transfer;
 use lab::{Error, Lab, Namespace, Options, gateway};
 use monitor_core::count::Count;
-use monitor_core::{Both, Traffic};
+use monitor_core::{Counts, Traffic};
 use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
@@ -188,7 +188,7 @@ fn remember(file: &Path) -> Result<(), Error> {
             let octets = megabytes * 1_000_000 / 24 * week / 60 * (2 + swing(24)) / 8;
             let count = |octets: u64| Count {
                 packets: octets / 1200 + 1,
-                octets,
+                bytes: octets,
             };
             let both = match application {
                 "ssh" => (count(octets / 30), count(octets)),
@@ -199,7 +199,7 @@ fn remember(file: &Path) -> Result<(), Error> {
                 at,
                 Some(mac(role, "eth0")),
                 application,
-                &Traffic::new(Both { sent, received }, true),
+                &Traffic::new(Counts { sent, received }, true),
             );
         }
         store.flush(at).map_err(failed)?;

@@ -10,7 +10,7 @@ mod translations;
 use std::thread;
 use std::time::Duration;
 
-use answers::{Count, Devices, Talk, TalksQuery};
+use answers::{Conversation, ConversationsQuery, Count, Devices};
 use frames::{Connection, Connections, Ends};
 use lab::gateway::{CLIENT, CLIENT6};
 use lab::generate::Side;
@@ -24,8 +24,8 @@ use weir_tests::{LIMIT, Weir};
 const NEAR: f64 = 1.0;
 
 /// Returns the conversations at the LAN.
-fn talks(weir: &Weir) -> Result<Vec<Talk>, Error> {
-    let asked = TalksQuery {
+fn talks(weir: &Weir) -> Result<Vec<Conversation>, Error> {
+    let asked = ConversationsQuery {
         port: Some("lan0".into()),
         limit: 5000,
         ..Default::default()
@@ -108,7 +108,7 @@ impl Replay {
     }
 
     /// Returns weir's counts at the end, when the capture is complete.
-    fn end(&self) -> Result<Vec<Talk>, Error> {
+    fn end(&self) -> Result<Vec<Conversation>, Error> {
         at_rest(|| Ok((sums(&devices(&self.weir)?), self.capture.octets())))?;
         let talks = talks(&self.weir)?;
         self.capture.end();
@@ -117,7 +117,7 @@ impl Replay {
 }
 
 /// Returns conversations as packets one way, in the tools' form.
-fn one_way(talks: &[Talk]) -> Table {
+fn one_way(talks: &[Conversation]) -> Table {
     let mut table = Table::new();
     for talk in talks {
         let bare = matches!(talk.protocol_number, frames::ICMP | frames::ICMP6);

@@ -2,25 +2,25 @@
 //! time, whether weir or the kernel forwards their packets.
 
 mod accounts;
+mod allow_list;
 mod browser;
+mod bypass;
 mod check;
-mod ends;
-mod foreign;
-mod former;
-mod garden;
-mod hours;
-mod manager;
+mod cookies;
+mod external_attacks;
+mod foreign_portals;
+mod https;
+mod login_methods;
+mod network_manager;
 mod nodes;
-mod outside;
-mod passes;
-mod past;
-mod place;
+mod old_vouchers;
+mod page_content;
 mod refresh;
-mod secure;
+mod scene;
+mod schedule;
+mod session_end;
 mod slow;
 mod terms;
-mod ways;
-mod welcome;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -36,14 +36,14 @@ use lab::{Error, Lab, Namespace, Options, unexpected};
 use testing::Directory;
 use weir_tests::{LIMIT, Weir, hooked};
 
-use place::{AT_ONCE, ECHO, PAGE, Place, Stream, configuration};
+use scene::{AT_ONCE, ECHO, PAGE, Place, Stream, configuration};
 
 #[test]
 fn before_the_log_in_all_leads_to_the_portal() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
     pages_lead_to_the_portal(&place)?;
     names_are_answered_here(&place)?;
-    past::forged_sources_hear_nothing(&place)
+    bypass::forged_sources_hear_nothing(&place)
 }
 
 /// The predecessor looped: here every address redirects to the page in a single step.
@@ -173,7 +173,7 @@ fn a_log_in_ends_what_led_here_and_holds_for_all_addresses() -> Result<(), Error
     resolver.set_read_timeout(limit).map_err(unexpected)?;
     let look_up = || -> Vec<u8> {
         let mut answer = vec![0; 512];
-        let sent = resolver.send_to(outside::QUESTION, at);
+        let sent = resolver.send_to(external_attacks::QUESTION, at);
         let got = sent.and_then(|_| resolver.recv(&mut answer)).unwrap_or(0);
         answer.truncate(got);
         answer

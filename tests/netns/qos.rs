@@ -12,7 +12,7 @@ use lab::gateway::{CLIENT, ROUTER_WAN, SERVER};
 use lab::topology::{mac, text};
 use lab::transfer::Transfer;
 use lab::{Error, Lab, Namespace, Options};
-use weir_tests::scene::{self, By, ENOUGH, PORT, WAYS, at_once};
+use weir_tests::scene::{self, ENOUGH, Forwarder, PORT, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
 /// Rate of every shaper here, bytes per second: `2mbit`.
@@ -59,7 +59,7 @@ fn untranslated() -> Options {
 }
 
 fn kept_in(
-    build: &(dyn Fn(By) -> Result<Lab, Error> + Sync),
+    build: &(dyn Fn(Forwarder) -> Result<Lab, Error> + Sync),
     up: bool,
     duty: Duty,
     add: &[&str],
@@ -69,8 +69,8 @@ fn kept_in(
 }
 
 fn kept_by(
-    ways: &[By],
-    build: &(dyn Fn(By) -> Result<Lab, Error> + Sync),
+    ways: &[Forwarder],
+    build: &(dyn Fn(Forwarder) -> Result<Lab, Error> + Sync),
     up: bool,
     duty: Duty,
     add: &[&str],
@@ -204,7 +204,7 @@ fn tbf_keeps_its_rate() {
 }
 
 /// Builds an uplink with two queues each way, like network cards.
-fn two_queues(by: By) -> Result<Lab, Error> {
+fn two_queues(by: Forwarder) -> Result<Lab, Error> {
     let lab = scene::lab(by, &untranslated())?;
     let (router, server) = (lab.node("router")?, lab.node("server")?);
     router.run("ip link del wan0")?;
@@ -216,7 +216,7 @@ fn two_queues(by: By) -> Result<Lab, Error> {
         text(mac("server", "eth0")),
     ))?;
     for (node, device) in [(router, "wan0"), (server, "eth0")] {
-        if by == By::Weir("xdp") {
+        if by == Forwarder::Weir("xdp") {
             node.run(&format!(
                 "ethtool -K {device} rx off tx off tso off gso off gro on"
             ))?;
@@ -293,7 +293,7 @@ fn a_filter_at_egress_is_not_passed_by() {
 fn cake_keeps_its_rate() {
     // Other tests cover other shapers with each forwarder.
     kept_by(
-        &[By::Weir("xdp")],
+        &[Forwarder::Weir("xdp")],
         &|by| scene::lab(by, &untranslated()),
         true,
         Duty::Through,
@@ -360,7 +360,7 @@ fn a_queue_that_somebody_tuned_sees_each_packet() {
                 "the queue saw {seen} of {octets} bytes: {ports}"
             )));
         }
-        if by == By::Weir("xdp") {
+        if by == Forwarder::Weir("xdp") {
             let found = ports(weir.as_ref().expect("weir"))?.into_iter();
             let mut found = found.filter(|port| port.name == "wan0");
             let told = found.any(|port| {

@@ -15,7 +15,7 @@ use lab::transfer::{Datagrams, Echo};
 use lab::view::View;
 use lab::{Arrangement, Error, Ipv6, Lab, Namespace, Options, Tap, unexpected};
 use nix::sys::signal::Signal;
-use weir_tests::scene::{self, By, Scene};
+use weir_tests::scene::{self, Forwarder, Scene};
 use weir_tests::{LIMIT, Weir, conntrack, hooked};
 
 /// Duration of a storm.
@@ -60,7 +60,7 @@ fn a_flood_of_stations() {
             arrangement: Arrangement::BRIDGE,
             ..Options::default()
         };
-        let scene = Scene::new(By::Weir("xdp"), &options, SERVER, "")?;
+        let scene = Scene::new(Forwarder::Weir("xdp"), &options, SERVER, "")?;
         let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
         let (before, ends) = (memory(weir)?, ended(weir, "stations")?);
         let begun = Instant::now();
@@ -99,7 +99,7 @@ fn a_flood_of_stations() {
 #[test]
 fn ten_thousand_names() {
     check(|| {
-        let lab = scene::lab(By::Weir("tc"), &Options::default())?;
+        let lab = scene::lab(Forwarder::Weir("tc"), &Options::default())?;
         let mut config = hooked("tc");
         for n in 0..10_000 {
             let _ = writeln!(config, "[ports.\"lan0.{n}\"]\nhook = \"xdp\"");
@@ -130,7 +130,7 @@ fn ten_thousand_names() {
 #[test]
 fn six_hundred_devices() {
     check(|| {
-        let scene = Scene::new(By::Weir("tc"), &Options::default(), SERVER, "")?;
+        let scene = Scene::new(Forwarder::Weir("tc"), &Options::default(), SERVER, "")?;
         let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
         let before = memory(weir)?;
         let of_all = |line: fn(u32) -> String| (0..300).map(line).collect::<String>();
@@ -179,7 +179,7 @@ fn flapping() -> String {
 #[test]
 fn a_storm_of_changes() {
     check(|| {
-        let scene = Scene::new(By::Weir("tc"), &Options::default(), SERVER, "")?;
+        let scene = Scene::new(Forwarder::Weir("tc"), &Options::default(), SERVER, "")?;
         let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
         router.run("ip link add flap type veth peer name flop")?;
         let (before, ends) = (memory(weir)?, ended(weir, "routing")?);
@@ -227,7 +227,7 @@ fn a_storm_of_changes() {
 #[test]
 fn more_events_than_the_kernel_keeps() {
     check(|| {
-        let scene = Scene::new(By::Weir("tc"), &Options::default(), SERVER, "")?;
+        let scene = Scene::new(Forwarder::Weir("tc"), &Options::default(), SERVER, "")?;
         let (router, weir) = (scene.router()?, scene.weir.as_ref().expect("weir runs"));
         let unheard = |storm: &dyn Fn() -> Result<(), Error>| -> Result<(), Error> {
             let lost = weir.status()?.lost_events;

@@ -1,12 +1,12 @@
 //! `weir setup debian` with the real services: networkd, dnsmasq, nftables.
 
+mod ipv6;
 mod mesh;
 mod openvpn;
 mod ports;
+mod rollback;
 pub mod router;
-mod six;
 mod tunnels;
-mod undone;
 mod wireless;
 
 use std::io::{Read, Write};

@@ -12,7 +12,7 @@ use lab::gateway::{CLIENT, ROUTER_LAN, SERVER};
 use lab::namespace::wait_until;
 use lab::topology::{mac, text};
 use lab::{Arrangement, Error, Lab, Options, Tap};
-use weir_tests::scene::{By, WAYS, at_once, lab, weir};
+use weir_tests::scene::{Forwarder, WAYS, at_once, lab, weir};
 use weir_tests::{LIMIT, Weir, hooked_at};
 
 mod sources;
@@ -34,7 +34,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(by: By, nat: bool, more: &str) -> Result<Self, Error> {
+    fn new(by: Forwarder, nat: bool, more: &str) -> Result<Self, Error> {
         let options = Options {
             arrangement: Arrangement::BRIDGE,
             nat,
@@ -254,7 +254,7 @@ const APART: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 77));
 /// still gets its frames, and others get them only briefly. `prepare` puts the station behind such
 /// a member, and returns the member's name.
 fn forgets(
-    by: By,
+    by: Forwarder,
     more: &str,
     prepare: impl Fn(&Lab) -> Result<&'static str, Error>,
 ) -> Result<(), Error> {
@@ -267,8 +267,8 @@ fn forgets(
     let (router, server) = (lab.node("router")?, lab.node("server")?);
     let member = prepare(&lab)?;
     let weir = match by {
-        By::Kernel => None,
-        By::Weir(hook) => {
+        Forwarder::Kernel => None,
+        Forwarder::Weir(hook) => {
             let config = format!("{NO_REPROOF}{more}{}", hooked_at(hook, &["lan1", "wan0"]));
             let weir = Weir::start(router, &config, &[])?;
             weir.wait_for_ports(2)?;

@@ -9,13 +9,13 @@ use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo, Transfer};
 use lab::view::{View, word};
 use lab::{Error, Lab, Namespace, Options, Tap};
-use weir_tests::scene::{self, By, ENOUGH, PORT, Scene};
+use weir_tests::scene::{self, ENOUGH, Forwarder, PORT, Scene};
 use weir_tests::{LIMIT, Weir};
 
-const WEIR: [By; 2] = [By::Weir("tc"), By::Weir("xdp")];
+const WEIR: [Forwarder; 2] = [Forwarder::Weir("tc"), Forwarder::Weir("xdp")];
 
 /// Builds weir between client and server, with rules in the chains of a table.
-fn with_rules(by: By, rules: &str) -> Result<(Lab, Weir), Error> {
+fn with_rules(by: Forwarder, rules: &str) -> Result<(Lab, Weir), Error> {
     let lab = scene::lab(by, &Options::default())?;
     lab.node("router")?
         .nft(&format!("table inet work {{\n{rules}\n}}\n"))?;
@@ -120,7 +120,7 @@ fn a_connection_with_a_helper_stays_with_the_kernel() -> Result<(), Error> {
     );
     // Fails without nf_conntrack_ftp: the test cannot show its subject then, and must not pass.
     // if.
-    let (lab, weir) = with_rules(By::Weir("tc"), &rules)?;
+    let (lab, weir) = with_rules(Forwarder::Weir("tc"), &rules)?;
     let to = SocketAddr::new(SERVER, PORT);
     let transfer = Transfer::start(
         lab.node("client")?,
@@ -192,7 +192,9 @@ fn a_qdisc_sees_what_weir_forwards() {
             "{flow:#?}"
         );
         // The return direction has no such qdisc.
-        let By::Weir(at) = by else { return Ok(()) };
+        let Forwarder::Weir(at) = by else {
+            return Ok(());
+        };
         let without = weir.way_out("lan0", at)?;
         assert_eq!(
             hook(&flow.directions.reply).as_deref(),
@@ -224,7 +226,9 @@ fn the_counters_are_those_of_the_wire() {
             plain_offloads: true,
             ..Options::default()
         };
-        let By::Weir(hook) = by else { return Ok(()) };
+        let Forwarder::Weir(hook) = by else {
+            return Ok(());
+        };
         let lab = Lab::gateway(&options)?;
         let server = lab.node("server")?;
         let weir = weir_tests::gateway_weir(&lab, hook)?;

@@ -6,7 +6,7 @@
 
 mod ipsec;
 #[allow(dead_code, reason = "each test program uses a part of it")]
-use crate::play;
+use crate::script_comparison;
 mod wireguard;
 
 use std::net::{IpAddr, SocketAddr};
@@ -18,8 +18,8 @@ use lab::gateway::{
 };
 use lab::topology::Offloads;
 use lab::{Error, Lab};
-use play::{Place, Script, Stage, act, play};
-use weir_tests::scene::By;
+use script_comparison::{Place, Script, Stage, act, play};
+use weir_tests::scene::Forwarder;
 
 /// Port of echo servers.
 const ECHO: u16 = 7;
@@ -36,14 +36,14 @@ const HIDDEN: &str = "all client";
 
 /// Builds client, router, wire and server, in both families, untranslated. conntrack is active, and
 /// [`SERVER_INNER`] is behind the server.
-fn plain(by: By) -> Result<Stage, Error> {
+fn plain(by: Forwarder) -> Result<Stage, Error> {
     let mut lab = Lab::new();
     lab.host("client")?;
     lab.router("router")?;
     lab.host("wire")?;
     lab.host("server")?;
     let offloads = match by {
-        By::Weir("xdp") => Offloads::Plain,
+        Forwarder::Weir("xdp") => Offloads::Plain,
         _ => Offloads::Default,
     };
     lab.wire(("client", "eth0"), ("router", "lan0"), offloads)?;
@@ -123,7 +123,7 @@ fn route(stage: &Stage, role: &str, device: Option<&str>) -> Result<(), Error> {
 }
 
 /// A flow in the clear is routed into a tunnel, first one way, then both, and out again.
-fn into_and_out_of(build: &(dyn Fn(By) -> Result<Stage, Error> + Sync)) {
+fn into_and_out_of(build: &(dyn Fn(Forwarder) -> Result<Stage, Error> + Sync)) {
     let acts = [
         act("no tunnel", |_| Ok(()), PLAIN),
         act(

@@ -13,7 +13,7 @@ use lab::transfer::{Datagrams, Echo, Transfer};
 use lab::{Error, Options};
 use weir_tests::LIMIT;
 use weir_tests::conntrack::entry_to;
-use weir_tests::scene::{self, By, PORT, WAYS, at_once};
+use weir_tests::scene::{self, Forwarder, PORT, WAYS, at_once};
 
 /// Seconds that a packet gives to an entry of UDP and of TCP.
 const STREAM: u64 = 8;
@@ -63,7 +63,7 @@ impl Talk {
 /// With both flows live, `lose` hides their packets from conntrack, and then `refuse` refuses new
 /// flows.
 fn ends(
-    by: By,
+    by: Forwarder,
     nat: bool,
     rules: Option<&str>,
     lose: &[&str],

@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lab::counters::{Counters, Octets};
+use lab::counters::{Bytes, Counters};
 use lab::goodput::{Demand, Goodput, Transport};
 use lab::namespace::wait_until;
-use lab::relay::Treatment;
+use lab::relay::Impairment;
 use lab::transfer::{Datagrams, Echo};
 use lab::uplinks::{Cut, Options, PARTNER, PARTNER6, Path, SERVER, SERVER6};
 use lab::{Error, Namespace, Uplinks};
@@ -78,7 +78,7 @@ fn mptcp_of_the_kernel_sums_two_paths() -> Result<(), Error> {
         Demand::down(Transport::Mptcp, to),
     ] {
         let octets = || -> Result<Vec<u64>, Error> {
-            let of = |path| Octets::of(router, &uplinks.device(path));
+            let of = |path| Bytes::of(router, &uplinks.device(path));
             (0..2)
                 .map(|path| of(path).map(|octets| octets.sent + octets.received))
                 .collect()
@@ -115,7 +115,7 @@ fn round_trip(from: &Namespace, to: SocketAddr) -> Result<Duration, Error> {
 
 #[test]
 fn a_relay_delays_loses_and_keeps_the_order() -> Result<(), Error> {
-    let delay = Treatment::delay(ms(40));
+    let delay = Impairment::delay(ms(40));
     let uplinks = Uplinks::build(&Options {
         paths: vec![Path::mbit(20).with_relay(delay)],
         ipv6: false,
@@ -132,16 +132,16 @@ fn a_relay_delays_loses_and_keeps_the_order() -> Result<(), Error> {
     let demand = Demand::up(Transport::Udp, (SERVER, PORT).into()).with_rate(10_000_000);
     let goodput = Goodput::start(client, server, &demand)?;
     sleep(SECOND);
-    uplinks.treat(0, Treatment::default())?;
+    uplinks.treat(0, Impairment::default())?;
     sleep(SECOND);
     let series = goodput.stop()?;
     let order = series.order();
     assert!(order.received > 1500, "{}", order.received);
     assert_eq!((order.late, order.twice, order.lost()), (0, 0, 0));
 
-    let loss = Treatment {
+    let loss = Impairment {
         loss: 0.1,
-        ..Treatment::default()
+        ..Impairment::default()
     };
     uplinks.treat(0, loss)?;
     for demand in [

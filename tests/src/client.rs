@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use answers::{
-    Bridged, Cables, Conditions, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History,
-    HistoryQuery, Paths, Port, Probes, RadioLog, Radios, Reloaded, Status, Talks, TalksQuery,
+    Cables, Conditions, Conversations, ConversationsQuery, Devices, Drops, Explanation, Flow,
+    FlowList, FlowQuery, History, HistoryQuery, Paths, Port, Probes, RadioLog, Radios, Reloaded,
+    StationPair, Status,
 };
 use api::{ClientError, with_query};
 
@@ -41,7 +42,7 @@ impl Client {
     }
 
     /// Returns stations of bridges.
-    pub fn bridged(&self) -> Answer<Vec<Bridged>> {
+    pub fn bridged(&self) -> Answer<Vec<StationPair>> {
         Ok(self.list()?.bridged)
     }
 
@@ -55,7 +56,7 @@ impl Client {
     }
 
     /// Returns conversations.
-    pub fn talks(&self, asked: &TalksQuery) -> Answer<Talks> {
+    pub fn talks(&self, asked: &ConversationsQuery) -> Answer<Conversations> {
         self.0.get(&with_query("/v1/talks", asked))
     }
 

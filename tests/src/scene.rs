@@ -19,7 +19,7 @@ const RATE: u64 = 8 << 20;
 
 /// Forwarder of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum Forwarder {
     /// The kernel alone.
     Kernel,
     /// weir at this hook.
@@ -27,11 +27,15 @@ pub enum By {
 }
 
 /// All forwarders. XDP needs complete checksums, so the hosts of such a lab compute them.
-pub const WAYS: [By; 3] = [By::Kernel, By::Weir("tc"), By::Weir("xdp")];
+pub const WAYS: [Forwarder; 3] = [
+    Forwarder::Kernel,
+    Forwarder::Weir("tc"),
+    Forwarder::Weir("xdp"),
+];
 
 /// Runs the same with each forwarder at once, as a run mostly waits. In an emulated machine with
 /// one slow processor (scripts/vm sets VM) the runs are in sequence. Panics with all errors.
-pub fn at_once(ways: &[By], run: impl Fn(By) -> Result<(), Error> + Sync) {
+pub fn at_once(ways: &[Forwarder], run: impl Fn(Forwarder) -> Result<(), Error> + Sync) {
     let at_a_time = match std::env::var_os("VM") {
         Some(_) => 1,
         None => ways.len().max(1),
@@ -41,7 +45,7 @@ pub fn at_once(ways: &[By], run: impl Fn(By) -> Result<(), Error> + Sync) {
     }
 }
 
-fn together(ways: &[By], run: &(impl Fn(By) -> Result<(), Error> + Sync)) {
+fn together(ways: &[Forwarder], run: &(impl Fn(Forwarder) -> Result<(), Error> + Sync)) {
     let wrong: Vec<String> = thread::scope(|scope| {
         let all: Vec<_> = ways
             .iter()
@@ -73,7 +77,7 @@ impl Scene {
     ///
     /// # Errors
     /// A program does not start.
-    pub fn new(by: By, options: &Options, to: IpAddr, more: &str) -> Result<Self, Error> {
+    pub fn new(by: Forwarder, options: &Options, to: IpAddr, more: &str) -> Result<Self, Error> {
         let lab = lab(by, options)?;
         let weir = weir(by, &lab, more)?;
         let to = SocketAddr::new(to, PORT);
@@ -140,11 +144,11 @@ impl Scene {
 ///
 /// # Errors
 /// The lab cannot be built.
-pub fn lab(by: By, options: &Options) -> Result<Lab, Error> {
+pub fn lab(by: Forwarder, options: &Options) -> Result<Lab, Error> {
     let lab = Lab::gateway(&Options {
         // A super-packet does not fit into PPPoE: the kernel would handle it, and weir would have
         // little to do.
-        plain_offloads: by == By::Weir("xdp") || options.arrangement.wan.dials(),
+        plain_offloads: by == Forwarder::Weir("xdp") || options.arrangement.wan.dials(),
         ..options.clone()
     })?;
     // A blocked connection retries within a second, which saves minutes. Kernels before 6.15 lack
@@ -158,8 +162,10 @@ pub fn lab(by: By, options: &Options) -> Result<Lab, Error> {
 ///
 /// # Errors
 /// weir does not start.
-pub fn weir(by: By, lab: &Lab, more: &str) -> Result<Option<Weir>, Error> {
-    let By::Weir(hook) = by else { return Ok(None) };
+pub fn weir(by: Forwarder, lab: &Lab, more: &str) -> Result<Option<Weir>, Error> {
+    let Forwarder::Weir(hook) = by else {
+        return Ok(None);
+    };
     let ports = lab.arrangement().ports();
     let config = format!("{more}{}", hooked_at(hook, &ports));
     let weir = Weir::start(lab.node("router")?, &config, &[])?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The measured figures.
 #[derive(Debug, Default)]
-pub struct Tree {
+pub struct DependencyTree {
     /// Lines of Rust, tests included, by package folder.
     pub lines: BTreeMap<String, usize>,
     /// Circles of imports: files that import each other, by their paths.
@@ -24,7 +24,7 @@ pub struct Tree {
     pub methods: usize,
 }
 
-impl Tree {
+impl DependencyTree {
     /// Returns figures, values, bounds; bounds only fall (docs/decisions/bounds-of-the-tree.md).
     pub fn figures(&self) -> [(&'static str, usize, usize); 6] {
         [
@@ -46,8 +46,8 @@ impl Tree {
 ///
 /// # Panics
 /// A file cannot be read.
-pub fn measure(root: &Path) -> Tree {
-    let mut tree = Tree::default();
+pub fn measure(root: &Path) -> DependencyTree {
+    let mut tree = DependencyTree::default();
     for folder in packages(root) {
         let name = name(root, &folder);
         let mut files = Vec::new();

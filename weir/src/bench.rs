@@ -12,12 +12,12 @@ use clap::{Args, Subcommand};
 
 use runtime::Error;
 use runtime::output::Output;
-use runtime::registry::{Command, Entry, Group};
+use runtime::registry::{Command, Group, ModuleEntry};
 
 /// The laboratory's command, separate from the daemon.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     commands: || vec![Command::printing(Group::Diagnose, "bench", run)],
-    ..Entry::named("bench")
+    ..ModuleEntry::named("bench")
 };
 
 /// Measure how many packets a second this machine forwards

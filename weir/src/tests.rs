@@ -17,18 +17,18 @@ use cables::config::{Cables, Mode};
 use drops::config::Drops;
 use history::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
 use history::devices::DeviceSettings;
-use monitor::config::{Collector, Ipfix, MeterRoom, Monitor, MonitorMemory};
+use monitor::config::{Collector, Ipfix, MeterCapacity, Monitor, MonitorMemory};
 use multipath::config::{Fallback, Multipath, PathSettings};
-use page::config::{MetricsFor, Web, WebTls};
+use page::config::{MetricsAccess, PageTls, Web};
 use portal::config::{Portal, Radius};
 use radio::config::Power;
 use radio::peering::config::{Compat, Peering};
 use runtime::config::{
-    Api, ConfigError, DeviceName, Effective, Log, LogLevel, Octets, Origin, When, help,
+    Api, ByteSize, ConfigError, DeviceName, Effective, Log, LogLevel, Origin, When, help,
 };
 use runtime::daemon::Settings;
 use runtime::daemon::config::{
-    EachPacket, FlowRoom, HookChoice, Mark, Offload, PortHook, PortSettings,
+    FlowRoom, HookChoice, Mark, Offload, PerPacketPolicy, PortHook, PortSettings,
 };
 
 fn parse(text: &str, filename: &str) -> Result<Effective, Vec<ConfigError>> {

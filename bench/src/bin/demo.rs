@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use clap::{Parser, ValueEnum};
 use datapath::Hook;
 use lab::gateway::SERVER;
+use lab::iperf::{Iperf, Load};
 use lab::namespace::wait_until;
-use lab::peer::{Iperf, Load};
 use lab::topology::{mac, text};
 use lab::transfer::Transfer;
 use lab::{Lab, Namespace, Options};
-use weir_bench::books::Book;
 use weir_bench::daemon::{self, Daemon};
+use weir_bench::port_equation::PortEquation;
 use weir_bench::{Error, machine, report};
 
 /// Demonstrates weir on client, router and server in network namespaces: traffic without weir and
@@ -256,7 +256,7 @@ fn monitor(weir: &Daemon, binary: &Path) -> Result<(), Error> {
 }
 
 /// Checks that the monitor counted all packets that the devices counted since `before`.
-fn balance(weir: &Daemon, before: &[Book]) -> Result<(), Error> {
+fn balance(weir: &Daemon, before: &[PortEquation]) -> Result<(), Error> {
     let mut grown = Vec::new();
     // The last packets arrive a moment after the transfer, and the counters are read in turn.
     let even = wait_until("both counts to agree", Duration::from_secs(5), || {
@@ -270,11 +270,11 @@ fn balance(weir: &Daemon, before: &[Book]) -> Result<(), Error> {
             .collect();
         Ok(grown
             .iter()
-            .all(|book: &Book| book.counted() == book.device))
+            .all(|book: &PortEquation| book.counted() == book.device))
     })
     .is_ok();
     println!("\nAll packets since weir began to count (`weir devices --equation`):\n");
-    let lines: Vec<Vec<String>> = grown.iter().map(Book::line).collect();
+    let lines: Vec<Vec<String>> = grown.iter().map(PortEquation::line).collect();
     let headings = [
         "port",
         "way",

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use lab::relay::Treatment;
+use lab::relay::Impairment;
 use lab::uplinks::{self, Options, SERVER};
 use lab::{Error as LabError, Uplinks};
 use nix::errno::Errno;
@@ -18,7 +18,7 @@ use serde::Serialize;
 use socket2::{Domain, Socket, Type};
 
 use super::Spread;
-use super::sides::{Encrypted, PATIENCE, Sides, spent};
+use super::router_and_partner::{Encryption, PATIENCE, Sides, spent};
 use crate::Error;
 use crate::meter_daemon::memory;
 use crate::report::{Table, table};
@@ -76,7 +76,7 @@ pub struct First {
 
 /// Results of all measurements.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct ConnectionResults {
     /// Idle connections.
     pub idle: Idle,
     /// New connections, direct and by the partner.
@@ -93,7 +93,7 @@ pub fn all(
     seconds: u32,
     rounds: u32,
     mut progress: impl FnMut(&str),
-) -> Result<Found, Error> {
+) -> Result<ConnectionResults, Error> {
     datapath::bench::unpin()?;
     let room = room(idle)?;
     if room < idle {
@@ -115,13 +115,13 @@ pub fn all(
         progress(&format!("{found:?}"));
         new.push(found);
     }
-    let far = uplinks::Path::default().with_relay(Treatment::delay(DELAY));
+    let far = uplinks::Path::default().with_relay(Impairment::delay(DELAY));
     let options = Options {
         paths: vec![far; 2],
         ipv6: false,
     };
     let first = first_octet(&options, binary, rounds)?;
-    Ok(Found { idle, new, first })
+    Ok(ConnectionResults { idle, new, first })
 }
 
 /// Returns the number of idle connections that descriptors allow: the router needs six for each. A
@@ -241,7 +241,7 @@ fn again(stream: &mut TcpStream) -> io::Result<()> {
 
 fn idle_ones(options: &Options, binary: &File, connections: u32) -> Result<Idle, Error> {
     let uplinks = Uplinks::build(options)?;
-    let sides = Sides::start(&uplinks, binary, Encrypted::All)?;
+    let sides = Sides::start(&uplinks, binary, Encryption::All)?;
     let megabytes = || -> Result<[f64; 2], Error> {
         let [router, partner] = sides.ids();
         Ok([memory(router)?.0, memory(partner)?.0])
@@ -275,7 +275,7 @@ fn new_ones(
 ) -> Result<New, Error> {
     let uplinks = Uplinks::build(options)?;
     let sides = binary
-        .map(|binary| Sides::start(&uplinks, binary, Encrypted::All))
+        .map(|binary| Sides::start(&uplinks, binary, Encryption::All))
         .transpose()?;
     let _server = Server::start(&uplinks, THREADS, false)?;
     let burden = || sides.as_ref().map(|sides| spent(sides.ids())).transpose();
@@ -328,7 +328,7 @@ fn new_ones(
 
 fn first_octet(options: &Options, binary: &File, rounds: u32) -> Result<First, Error> {
     let (alone, joined) = (Uplinks::build(options)?, Uplinks::build(options)?);
-    let _sides = Sides::start(&joined, binary, Encrypted::All)?;
+    let _sides = Sides::start(&joined, binary, Encryption::All)?;
     let _servers = [
         Server::start(&alone, 1, false)?,
         Server::start(&joined, 1, false)?,
@@ -354,7 +354,7 @@ fn first_octet(options: &Options, binary: &File, rounds: u32) -> Result<First, E
 }
 
 /// Formats the results as tables.
-pub fn report(found: &Found) -> [(&'static str, Table); 3] {
+pub fn report(found: &ConnectionResults) -> [(&'static str, Table); 3] {
     let idle = &found.idle;
     let sides = ["router", "partner"].into_iter().enumerate();
     let mut lines: Vec<_> = sides

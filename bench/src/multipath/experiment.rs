@@ -9,14 +9,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use lab::Uplinks;
-use lab::experiment::{Course, Experiment};
+use lab::experiment::{Experiment, ExperimentResult};
 use lab::goodput::{Demand, Transport};
 use lab::series::SLOT;
 use lab::uplinks::{Cut, Options, SERVER};
 use serde::Serialize;
 
 use crate::Error;
-use crate::multipath::sides::{Encrypted, Sides};
+use crate::multipath::router_and_partner::{Encryption, Sides};
 use crate::report::{Table, table};
 
 pub use picture::draw;
@@ -79,9 +79,9 @@ pub fn all(binary: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<Row>, Er
     Ok(rows)
 }
 
-fn course(binary: &Path, demands: &[Demand]) -> Result<Course, Error> {
+fn course(binary: &Path, demands: &[Demand]) -> Result<ExperimentResult, Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[RATE; 2]))?;
-    let _sides = Sides::start(&uplinks, binary, Encrypted::All)?;
+    let _sides = Sides::start(&uplinks, binary, Encryption::All)?;
     let experiment = Experiment {
         path: 1,
         cut: Cut::Link,
@@ -90,7 +90,7 @@ fn course(binary: &Path, demands: &[Demand]) -> Result<Course, Error> {
     Ok(experiment.run(&uplinks, demands)?)
 }
 
-fn row(name: String, course: &Course) -> Row {
+fn row(name: String, course: &ExperimentResult) -> Row {
     let (lost, back) = (course.lost.start, course.lost.end);
     let both = SETTLES..lost;
     let phases = [
@@ -166,7 +166,7 @@ mod tests {
     }
 
     /// 4 Mbit/s, then 2, and 4 again from 0.5 s after the return on, in steps of 10 ms.
-    fn made_up() -> Course {
+    fn made_up() -> ExperimentResult {
         let (mut flow, mut path) = (Series::default(), Series::default());
         for step in 0..2000 {
             let now = seconds(f64::from(step) / 100.0 + 0.001);
@@ -175,7 +175,7 @@ mod tests {
             path.add(now, 2600);
         }
         flow.end(seconds(20.0));
-        Course {
+        ExperimentResult {
             flows: vec![flow],
             paths: vec![path],
             lost: seconds(6.0)..seconds(12.0),

@@ -7,8 +7,8 @@ use lab::namespace::Process;
 use lab::uplinks::PARTNER;
 use lab::{Namespace, Uplinks};
 
-use super::bare::lead;
-use super::sides::{AT, listens};
+use super::plain_proxy::lead;
+use super::router_and_partner::{AT, listens};
 use crate::Error;
 
 /// Port on which `ss-redir` accepts.

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use net::markup::escape_xml;
 
-use super::{Driver, Figures, Measured, Report};
-use crate::closed::chart::STYLE;
+use super::{Driver, Figures, Report, ScenarioResult};
+use crate::local::chart::STYLE;
 
 const WIDTH: f64 = 920.0;
 const TOP: f64 = 92.0;
@@ -21,7 +21,7 @@ struct Half {
     unit: &'static str,
     from: f64,
     to: f64,
-    of: fn(&Measured, &Figures) -> f64,
+    of: fn(&ScenarioResult, &Figures) -> f64,
 }
 
 const HALVES: [Half; 2] = [
@@ -108,7 +108,7 @@ pub fn draw(report: &Report) -> String {
 }
 
 /// Draws the bars of a scenario, on its own scale: the longest bar fills the room.
-fn bars(svg: &mut String, measured: &Measured, half: &Half, top: f64) {
+fn bars(svg: &mut String, measured: &ScenarioResult, half: &Half, top: f64) {
     let values: Vec<f64> = measured
         .runs
         .iter()
@@ -173,7 +173,7 @@ mod tests {
             };
             Run::of(driver, vec![figures], Vec::new()).expect("a round")
         };
-        let measured = |scenario: Scenario| Measured {
+        let measured = |scenario: Scenario| ScenarioResult {
             name: scenario.name().into(),
             text: scenario.text().into(),
             runs: Driver::ALL.into_iter().enumerate().map(run).collect(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kernel::io::Nl80211;
 use kernel::nl80211::{Setting, WirelessKind};
 use lab::Namespace;
-use radio_core::power::{Controller, Ladder, Predecessor, Reading, Reason, Settings};
+use radio_core::power::{Controller, PowerLevels, Predecessor, Reading, Reason, Settings};
 
 use super::scenario::Driver;
 use crate::Error;
@@ -70,8 +70,8 @@ enum Search {
 
 impl Search {
     fn of(driver: Driver) -> Result<Self, Error> {
-        let powers = Ladder::between(LEAST, MOST, STEP).powers().to_vec();
-        let none = |error: radio_core::power::NoLadder| Error::Wrong(error.to_string());
+        let powers = PowerLevels::between(LEAST, MOST, STEP).powers().to_vec();
+        let none = |error: radio_core::power::NoPowers| Error::Wrong(error.to_string());
         Ok(match driver {
             Driver::Weir => {
                 let controller = Controller::new(Settings::default(), powers).map_err(none)?;

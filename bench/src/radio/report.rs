@@ -25,12 +25,12 @@ pub struct Report {
     /// Set if all rounds were made; the user may have stopped early.
     pub complete: bool,
     /// Scenarios, in the order measured.
-    pub scenarios: Vec<Measured>,
+    pub scenarios: Vec<ScenarioResult>,
 }
 
 /// Results of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct ScenarioResult {
     /// [`Scenario::name`](super::Scenario::name).
     pub name: String,
     /// Description of the scenario.
@@ -112,7 +112,7 @@ impl Report {
     }
 }
 
-impl Measured {
+impl ScenarioResult {
     /// Returns the result of a driver.
     pub fn run(&self, driver: Driver) -> Option<&Run> {
         self.runs.iter().find(|run| run.driver == driver.name())
@@ -177,7 +177,7 @@ mod tests {
         let weir = [(9.0, None), (19.0, Some(300.0)), (18.0, Some(100.0))];
         let weir = weir.map(|(carries, reaction)| round(carries, reaction));
         let of = |driver, rounds| Run::of(driver, rounds, Vec::new()).expect("rounds");
-        let measured = Measured {
+        let measured = ScenarioResult {
             name: "walls".into(),
             text: String::new(),
             runs: vec![

@@ -1,6 +1,6 @@
 //! Positions of the radios, obstacles between them, and drivers.
 
-use lab::medium::{Interferer, Place, Scene, Wall};
+use lab::medium::{Interferer, Position, Scene, Wall};
 
 /// Positions of radios, and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Scenario {
             Self::Walls => {
                 let mut scene = at(12.0);
                 if self.wall().is_some_and(|begin| share >= begin) {
-                    let ends = [Place::new(6.0, -5.0), Place::new(6.0, 5.0)];
+                    let ends = [Position::new(6.0, -5.0), Position::new(6.0, 5.0)];
                     let wall = Wall { ends, loss: 15.0 };
                     scene.walls.insert("wall".into(), wall);
                 }
@@ -111,7 +111,7 @@ impl Scenario {
                 let mut scene = at(12.0);
                 // The interferer is faint enough for the access point to send meanwhile.
                 scene.interferers.push(Interferer {
-                    at: Place::new(30.0, 0.0),
+                    at: Position::new(30.0, 0.0),
                     power: 5.0,
                     duty: 0.2,
                     period: 20.0,

@@ -35,7 +35,7 @@ pub struct CaptureQuery {
     /// Captures packets as they come in, or as they leave; `None`: both.
     pub side: Option<CaptureSide>,
     /// Bytes of each packet to keep: [`OCTETS`].
-    pub octets: u32,
+    pub snaplen: u32,
     /// Packets a second: [`RATE`].
     pub rate: u32,
     /// Ends the capture after this many records. A packet captured on both sides has two records.
@@ -50,7 +50,7 @@ impl Default for CaptureQuery {
             flow: None,
             filter: FlowFilter::default(),
             side: None,
-            octets: DEFAULT_OCTETS,
+            snaplen: DEFAULT_OCTETS,
             rate: DEFAULT_RATE,
             count: None,
             seconds: None,
@@ -102,7 +102,7 @@ impl Query for CaptureQuery {
                         _ => return Err(wrong(name, value, "in, out, both")),
                     }
                 }
-                "snaplen" => query.octets = within(OCTETS)?,
+                "snaplen" => query.snaplen = within(OCTETS)?,
                 "rate" => query.rate = within(RATE)?,
                 "seconds" => query.seconds = Some(within(1..=LONGEST)?),
                 "count" => {
@@ -145,7 +145,7 @@ impl Query for CaptureQuery {
         let own = [
             ("flow", self.flow.map(|flow| flow.to_string())),
             ("side", self.side.map(|side| side.to_string())),
-            ("snaplen", or_default(self.octets, DEFAULT_OCTETS)),
+            ("snaplen", or_default(self.snaplen, DEFAULT_OCTETS)),
             ("rate", or_default(self.rate, DEFAULT_RATE)),
             ("count", self.count.map(|count| count.to_string())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
@@ -162,7 +162,7 @@ impl Query for CaptureQuery {
 
 impl CaptureQuery {
     /// Longest duration of the capture.
-    pub fn time(&self) -> Option<Duration> {
+    pub fn time_limit(&self) -> Option<Duration> {
         self.seconds
             .map(|seconds| Duration::from_secs(seconds.into()))
     }
@@ -235,7 +235,7 @@ mod tests {
                 flow: id.map(|id| FlowQuery::Id(crate::offload::FlowId(id))),
                 filter: FlowFilter { port: port.filter(|_| id.is_none()), device, ..FlowFilter::default() },
                 side: [None, Some(CaptureSide::In), Some(CaptureSide::Out)][usize::from(side)],
-                octets, rate, count, seconds,
+                snaplen: octets, rate, count, seconds,
             };
             prop_assert_eq!(CaptureQuery::from_pairs(&pairs(&query.to_query())), Ok(query));
         }

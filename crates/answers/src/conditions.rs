@@ -57,7 +57,7 @@ pub enum Severity {
 
 impl Severity {
     /// Returns the word for the severity, as JSON has it.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Critical => "critical",
             Self::Warning => "warning",

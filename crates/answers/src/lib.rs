@@ -11,8 +11,8 @@
 //! | `GET /v1/explain?flow=…` | [`Explanation`] of a [`FlowQuery`] |
 //! | `GET /v1/drops` | [`Drops`] |
 //! | `GET /v1/devices` | [`Devices`]: devices on the network |
-//! | `POST /v1/devices/{mac}/label` | [`DeviceLabelled`], of a [`DeviceLabel`] |
-//! | `GET /v1/talks?…` | [`Talks`]: conversations, of a [`TalksQuery`] |
+//! | `POST /v1/devices/{mac}/label` | [`LabelledDevice`], of a [`DeviceLabel`] |
+//! | `GET /v1/talks?…` | [`Talks`]: conversations, of a [`ConversationsQuery`] |
 //! | `GET /v1/probes` | [`Probes`]: records of the network stack |
 //! | `GET /v1/history?…` | [`History`] of a [`HistoryQuery`] |
 //! | `GET /v1/paths` | [`Paths`]: uplinks that are used as one |
@@ -83,18 +83,19 @@ pub use drops::{
 };
 pub use history::{History, HistoryBy, HistoryQuery, HistoryUnit, LanCount, Part, Period};
 pub use monitor::{
-    Count, Device, DeviceLabel, DeviceLabelled, Devices, LanTraffic, Latency, Metered, MeteredPort,
-    Probe, ProbeKind, ProbeRecord, Probes, QuotaState, Rate, Remembered, Talk, TalkSort, Talks,
-    TalksQuery, Wifi,
+    Conversation, ConversationSort, Conversations, ConversationsQuery, Count, Device, DeviceLabel,
+    Devices, LabelledDevice, LanTraffic, Latency, MeteredPort, MonitorStatus, PortCounters, Probe,
+    ProbeKind, ProbeRecord, Probes, QuotaState, Rate, Wifi,
 };
 pub use multipath::{
-    Candidate, Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin,
+    Candidate, ConnectionCounts, Exposure, Forward, PartnerState, Path, PathUse, Paths,
+    PathsStatus, Twin,
 };
 pub use offload::{
-    AddressFilter, Bridged, Direction, Directions, Endpoints, Explanation, ExpressionError, Flow,
+    AddressFilter, Direction, Directions, Endpoints, Explanation, ExpressionError, Flow,
     FlowFilter, FlowId, FlowList, FlowQuery, FlowState, Hook, Hop, Port, PortLimit, PortStack,
-    PortUse, Protocol, Reason, Selection, Sort, Traffic, Translated, TtlRange, Witness,
-    WitnessName,
+    PortUse, Protocol, Reason, Selection, Sort, StationPair, Traffic, Translation, TtlRange,
+    Witness, WitnessName,
 };
 pub use page::PageClaim;
 pub use portal::{
@@ -113,6 +114,6 @@ pub use setup_detect::{
     SetupSuggestion, SetupUplink,
 };
 pub use status::{
-    EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
-    ShadowCounts, Status, Trouble,
+    FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, PartProblem, PerPacketRules,
+    RuleCost, ShadowCounts, Status,
 };

@@ -1,20 +1,22 @@
 //! Devices on the network, their conversations, and records of the network stack.
 
-mod counted;
+mod conversations;
 mod label;
 mod probes;
-mod talks;
+mod traffic;
 
 use api::Problem;
 
-pub use counted::{
-    Count, Device, Devices, LanTraffic, Latency, Metered, MeteredPort, QuotaState, Rate,
-    Remembered, Talk, Talks, Wifi,
+pub(crate) use conversations::mac;
+pub use conversations::{
+    CONVERSATION_LIMITS, ConversationSort, ConversationsQuery, DEFAULT_CONVERSATIONS, normal_mac,
 };
-pub use label::{DeviceLabel, DeviceLabelled};
+pub use label::{DeviceLabel, LabelledDevice};
 pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};
-pub(crate) use talks::mac;
-pub use talks::{DEFAULT_TALKS, TALKS, TalkSort, TalksQuery, normal_mac};
+pub use traffic::{
+    Conversation, Conversations, Count, Device, Devices, LanTraffic, Latency, MeteredPort,
+    MonitorStatus, PortCounters, QuotaState, Rate, Wifi,
+};
 
 /// Returns the problem that the monitor is off: devices, conversations and history are unknown.
 pub fn is_off() -> Problem {

@@ -32,7 +32,7 @@ pub struct Paths {
     #[serde(default)]
     pub tunnel: bool,
     /// Connections of clients.
-    pub connections: Carriage,
+    pub connections: ConnectionCounts,
     /// The uplinks, best first.
     pub paths: Vec<Path>,
     /// Devices that the configuration names, but that lead nowhere at the moment.
@@ -179,7 +179,7 @@ impl Paths {
 
 /// Connections of clients, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Carriage {
+pub struct ConnectionCounts {
     /// Open connections.
     pub open: u64,
     /// All connections since the start, open ones included.

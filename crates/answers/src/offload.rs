@@ -8,7 +8,7 @@ mod tables;
 pub use expression::{ExpressionError, FlowQuery};
 pub use filter::{AddressFilter, FlowFilter, Selection, Sort};
 pub use flow::{
-    Bridged, Direction, Directions, Endpoints, Explanation, Flow, FlowId, FlowList, FlowState,
-    Hook, Protocol, Reason, Translated, TtlRange, Witness, WitnessName,
+    Direction, Directions, Endpoints, Explanation, Flow, FlowId, FlowList, FlowState, Hook,
+    Protocol, Reason, StationPair, Translation, TtlRange, Witness, WitnessName,
 };
 pub use tables::{Hop, Port, PortLimit, PortStack, PortUse, Traffic};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::drops::DropCounts;
-use crate::monitor::Remembered;
+use crate::monitor::MonitorStatus;
 use crate::multipath::PathsStatus;
 
 /// Answer to `GET /v1/status`.
@@ -58,15 +58,15 @@ pub struct Status {
     pub multipath: Option<PathsStatus>,
     /// Conversations that the monitor stores; absent if the monitor is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub monitor: Option<Remembered>,
+    pub monitor: Option<MonitorStatus>,
     /// Cost of rules that see each packet; absent if there are none, or if they are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub each_packet: Option<EachPacket>,
+    pub each_packet: Option<PerPacketRules>,
     /// State of the heartbeat.
     pub heartbeat: Heartbeat,
     /// Parts that do not work as configured; absent if all work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<PartProblem>,
     /// Fields of other modules, by module name.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
@@ -74,7 +74,7 @@ pub struct Status {
 
 /// A part that does not work as configured. weir retries by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct PartProblem {
     /// Name of the part: `page`, `metrics`.
     pub part: String,
     /// Description of the problem.
@@ -85,7 +85,7 @@ pub struct Trouble {
 
 /// Connections that stay with the kernel because a rule examines each of their packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EachPacket {
+pub struct PerPacketRules {
     /// Number of connections.
     pub connections: u64,
     /// The rules, the most expensive first; not more than a hundred.

@@ -119,7 +119,7 @@ impl Client {
     }
 
     /// Gets a path; the answer can be read as it arrives.
-    pub fn open(&self, path: &str) -> Result<Incomings<'_>, ClientError> {
+    pub fn open(&self, path: &str) -> Result<BodyReader<'_>, ClientError> {
         self.request(Method::GET, path, Bytes::new())
     }
 
@@ -211,14 +211,14 @@ impl Client {
         method: Method,
         path: &str,
         body: Bytes,
-    ) -> Result<Incomings<'_>, ClientError> {
+    ) -> Result<BodyReader<'_>, ClientError> {
         let response = self.runtime.block_on(async {
             tokio::time::timeout(PATIENCE, self.converse(method, path, body))
                 .await
                 .unwrap_or(Err(ClientError::Silent))
         })?;
         let good = response.status().is_success();
-        let body = Incomings {
+        let body = BodyReader {
             runtime: &self.runtime,
             body: response.into_body(),
             piece: Bytes::new(),
@@ -294,13 +294,13 @@ fn unreadable(error: serde_json::Error) -> ClientError {
 }
 
 /// The body of an answer, as a reader.
-pub struct Incomings<'a> {
+pub struct BodyReader<'a> {
     runtime: &'a Runtime,
     body: Incoming,
     piece: Bytes,
 }
 
-impl io::BufRead for Incomings<'_> {
+impl io::BufRead for BodyReader<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.piece.is_empty() {
             let frame = self
@@ -320,7 +320,7 @@ impl io::BufRead for Incomings<'_> {
     }
 }
 
-impl Read for Incomings<'_> {
+impl Read for BodyReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let piece = io::BufRead::fill_buf(self)?;
         let octets = piece.len().min(buffer.len());

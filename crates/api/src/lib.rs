@@ -22,5 +22,7 @@ pub use client::{Client, ClientError};
 pub use hyper::{Method, Response};
 pub use problem::{Problem, Refusal};
 pub use query::{Query, with_query};
-pub use route::{Asked, Body, LONGEST_BODY, Later, Nothing, Route, Routes, Who};
-pub use server::{Arrivals, Drain, Feed, Limits, Listener, feed, serve};
+pub use route::{
+    AccessLevel, ApiRequest, Body, EmptyBody, LONGEST_BODY, ResponseFuture, Route, Routes,
+};
+pub use server::{ConnectionSource, Limits, Listener, StreamReceiver, StreamSender, feed, serve};

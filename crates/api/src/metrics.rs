@@ -51,7 +51,7 @@ macro_rules! metrics {
 
 /// Returns a name without characters that a terminal or a page would interpret: control characters,
 /// and those that change the text direction.
-pub fn harmless(name: &str) -> String {
+pub fn sanitized(name: &str) -> String {
     let fits = |c: &char| {
         !c.is_control()
             && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -62,7 +62,7 @@ pub fn harmless(name: &str) -> String {
 /// Converts to the older format of Prometheus
 /// (<https://prometheus.io/docs/instrumenting/exposition_formats/>), in which a counter's family
 /// has the name of its samples, without units and end marker.
-pub fn plain(openmetrics: &str) -> String {
+pub fn to_plain_text(openmetrics: &str) -> String {
     let mut text = String::with_capacity(openmetrics.len());
     // HELP follows TYPE.
     let mut counter = None;
@@ -84,10 +84,10 @@ pub fn plain(openmetrics: &str) -> String {
 
 /// An exposition, metric by metric.
 #[derive(Debug, Default)]
-pub struct Text(String);
+pub struct Exposition(String);
 
 // Writing to a string does not fail.
-impl Text {
+impl Exposition {
     /// Returns the text, with the final `# EOF`.
     pub fn end(self) -> String {
         self.0 + "# EOF\n"

@@ -47,7 +47,7 @@ impl Problem {
     }
 
     /// Adds the time after which a retry makes sense.
-    pub fn again_after(self, time: Duration) -> Self {
+    pub fn with_retry_after(self, time: Duration) -> Self {
         Self {
             after: Some(u16::try_from(time.as_secs()).unwrap_or(u16::MAX)),
             ..self

@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 
 use crate::problem::{Problem, Refusal, clipped};
 use crate::query::{self, Query};
-use crate::server::{Answer, json};
+use crate::server::{ResponseBody, json};
 
 /// A result that takes a while: it may come from another thread.
-pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
+pub type ResponseFuture<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
 /// Bytes of the longest body that any route takes ([`Route::with_body`]): a message of nearby,
 /// whose bytes take six characters each in JSON.
@@ -22,7 +22,7 @@ pub const LONGEST_BODY: usize = 400 * 1024;
 
 /// Access level. Each level includes the levels before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Who {
+pub enum AccessLevel {
     /// Any client of a server of weir.
     Guest,
     /// A user who is logged in to the page.
@@ -40,21 +40,21 @@ pub trait Body: DeserializeOwned {
 /// An empty body: no bytes, or an empty JSON object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub struct EmptyBody {}
 
-impl Body for Nothing {
+impl Body for EmptyBody {
     const EXPECTED: &'static str = "no body, or the JSON object {}";
 }
 
 /// A parsed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked<Q = (), B = Nothing> {
+pub struct ApiRequest<Q = (), B = EmptyBody> {
     /// Query string.
     pub query: Q,
     /// Body. An empty one counts as `{}`.
     pub body: B,
     /// Parts of the path at the route's `{…}`, from left to right, undecoded.
-    pub parts: Vec<String>,
+    pub path_params: Vec<String>,
 }
 
 /// A request before parsing.
@@ -65,11 +65,11 @@ struct Raw<'a> {
 }
 
 impl Raw<'_> {
-    fn read<Q: Query, B: Body>(self) -> Result<Asked<Q, B>, Problem> {
-        Ok(Asked {
+    fn read<Q: Query, B: Body>(self) -> Result<ApiRequest<Q, B>, Problem> {
+        Ok(ApiRequest {
             query: query::read(self.query)?,
             body: body(self.body)?,
-            parts: self.parts,
+            path_params: self.parts,
         })
     }
 }
@@ -91,13 +91,13 @@ fn body<B: Body>(octets: &[u8]) -> Result<B, Problem> {
     serde_json::from_slice(octets).map_err(|error| wrong(error.to_string()))
 }
 
-type Handler = Box<dyn Fn(Raw<'_>) -> Later<Response<Answer>>>;
+type Handler = Box<dyn Fn(Raw<'_>) -> ResponseFuture<Response<ResponseBody>>>;
 
 /// A route.
 pub struct Route {
     method: Method,
     path: &'static str,
-    who: Who,
+    who: AccessLevel,
     listed: bool,
     body: Option<usize>,
     handler: Handler,
@@ -109,8 +109,8 @@ impl Route {
     pub fn new<Q: Query, B: Body, T: Serialize>(
         method: Method,
         path: &'static str,
-        who: Who,
-        handler: impl Fn(Asked<Q, B>) -> Result<T, Problem> + 'static,
+        who: AccessLevel,
+        handler: impl Fn(ApiRequest<Q, B>) -> Result<T, Problem> + 'static,
     ) -> Self {
         Self::raw(method, path, who, move |asked| json(&handler(asked)?))
     }
@@ -118,22 +118,22 @@ impl Route {
     /// Returns a `GET` route that answers at once, by one JSON document.
     pub fn get<Q: Query, T: Serialize>(
         path: &'static str,
-        who: Who,
+        who: AccessLevel,
         handler: impl Fn(Q) -> Result<T, Problem> + 'static,
     ) -> Self {
-        Self::new(Method::GET, path, who, move |asked: Asked<Q>| {
+        Self::new(Method::GET, path, who, move |asked: ApiRequest<Q>| {
             handler(asked.query)
         })
     }
 
     /// Returns a route that answers later, by one JSON document.
-    pub fn later<Q: Query, B: Body, T: Serialize + 'static>(
+    pub fn new_async<Q: Query, B: Body, T: Serialize + 'static>(
         method: Method,
         path: &'static str,
-        who: Who,
-        handler: impl Fn(Asked<Q, B>) -> Later<T> + 'static,
+        who: AccessLevel,
+        handler: impl Fn(ApiRequest<Q, B>) -> ResponseFuture<T> + 'static,
     ) -> Self {
-        Self::raw_later(method, path, who, move |asked| {
+        Self::raw_async(method, path, who, move |asked| {
             let answer = handler(asked);
             Box::pin(async move { json(&answer.await?) })
         })
@@ -143,8 +143,8 @@ impl Route {
     pub fn raw<Q: Query, B: Body>(
         method: Method,
         path: &'static str,
-        who: Who,
-        handler: impl Fn(Asked<Q, B>) -> Result<Response<Answer>, Problem> + 'static,
+        who: AccessLevel,
+        handler: impl Fn(ApiRequest<Q, B>) -> Result<Response<ResponseBody>, Problem> + 'static,
     ) -> Self {
         Self::with(method, path, who, move |raw| {
             Box::pin(std::future::ready(raw.read().and_then(&handler)))
@@ -152,11 +152,11 @@ impl Route {
     }
 
     /// Returns a route with any kind of answer, later.
-    pub fn raw_later<Q: Query, B: Body>(
+    pub fn raw_async<Q: Query, B: Body>(
         method: Method,
         path: &'static str,
-        who: Who,
-        handler: impl Fn(Asked<Q, B>) -> Later<Response<Answer>> + 'static,
+        who: AccessLevel,
+        handler: impl Fn(ApiRequest<Q, B>) -> ResponseFuture<Response<ResponseBody>> + 'static,
     ) -> Self {
         Self::with(method, path, who, move |raw| match raw.read() {
             Ok(asked) => handler(asked),
@@ -167,8 +167,8 @@ impl Route {
     fn with(
         method: Method,
         path: &'static str,
-        who: Who,
-        handler: impl Fn(Raw<'_>) -> Later<Response<Answer>> + 'static,
+        who: AccessLevel,
+        handler: impl Fn(Raw<'_>) -> ResponseFuture<Response<ResponseBody>> + 'static,
     ) -> Self {
         Self {
             method,
@@ -220,13 +220,13 @@ impl fmt::Debug for Route {
 }
 
 /// A matched route, with the parts of the path.
-pub struct Found {
+pub struct RouteMatch {
     routes: Routes,
     row: usize,
     parts: Vec<String>,
 }
 
-impl Found {
+impl RouteMatch {
     fn route(&self) -> &Route {
         &self.routes.0[self.row]
     }
@@ -239,7 +239,7 @@ impl Found {
     }
 
     /// Answers the request. `query`: without the question mark.
-    pub fn answer(self, query: &str, body: &[u8]) -> Later<Response<Answer>> {
+    pub fn respond(self, query: &str, body: &[u8]) -> ResponseFuture<Response<ResponseBody>> {
         let Self { routes, row, parts } = self;
         (routes.0[row].handler)(Raw { query, body, parts })
     }
@@ -262,7 +262,12 @@ impl Routes {
     }
 
     /// Finds the route for a request with this access.
-    pub fn find(&self, method: &str, path: &str, who: Who) -> Result<Found, Box<Refusal>> {
+    pub fn find(
+        &self,
+        method: &str,
+        path: &str,
+        who: AccessLevel,
+    ) -> Result<RouteMatch, Box<Refusal>> {
         let fits = self
             .0
             .iter()
@@ -276,7 +281,7 @@ impl Routes {
             } else if route.who > who {
                 return Err(Box::new(not_for(who).into()));
             } else {
-                return Ok(Found {
+                return Ok(RouteMatch {
                     routes: self.clone(),
                     row,
                     parts,
@@ -313,15 +318,15 @@ impl Routes {
     }
 }
 
-fn not_for(who: Who) -> Problem {
+fn not_for(who: AccessLevel) -> Problem {
     match who {
-        Who::Guest => Problem::new(
+        AccessLevel::Guest => Problem::new(
             401,
             "not_logged_in",
             "this path requires a log-in",
             "log in first",
         ),
-        Who::User | Who::Root => Problem::new(
+        AccessLevel::User | AccessLevel::Root => Problem::new(
             403,
             "not_here",
             "only root on the router may use this path",

@@ -1,20 +1,20 @@
 //! HTTP/1.1 server of the API over a UNIX socket, inside the daemon's single thread.
 
-mod answer;
 mod body;
-mod crowd;
-mod feed;
-mod incoming;
+mod connection_pool;
+mod connection_table;
 mod progress;
-mod seat;
+mod request_body;
+mod response;
 mod serve;
 mod socket;
+mod stream;
 
-pub use answer::{json, json_body, or_refuse, refuse, streamed};
-pub use body::Answer;
-pub use crowd::Peer;
-pub use feed::{Drain, Feed, feed};
-pub use incoming::read_body;
-pub use progress::{Progress, Watched};
-pub use serve::{Arrivals, Limits, serve};
+pub use body::ResponseBody;
+pub use connection_table::Peer;
+pub use progress::{Progress, ProgressStream};
+pub use request_body::read_body;
+pub use response::{into_response, json, json_body, problem_response, stream_response};
+pub use serve::{ConnectionSource, Limits, serve};
 pub use socket::{Listener, SocketError};
+pub use stream::{StreamReceiver, StreamSender, feed};

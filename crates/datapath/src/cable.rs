@@ -14,14 +14,14 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags};
 
 use crate::clock::nanoseconds;
-use crate::complaints;
 use crate::error::Error;
 use crate::headers;
 use crate::hook::{Attachment, Place, attach_tc};
+use crate::libbpf_log;
 use crate::mapped::Mapped;
 use crate::run;
 
-pub use record::{Record, SORTS, SortRecord};
+pub use record::{ClassRecord, PortRecord, SORTS};
 
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
@@ -81,7 +81,7 @@ struct Watched {
     _attached: [Attachment; 2],
 }
 
-/// Now, by the clock of [`SortRecord::last`]: nanoseconds (CLOCK_MONOTONIC, bpf_ktime_get_ns).
+/// Now, by the clock of [`ClassRecord::last`]: nanoseconds (CLOCK_MONOTONIC, bpf_ktime_get_ns).
 pub fn now() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
@@ -92,7 +92,7 @@ impl Cables {
     /// # Errors
     /// The kernel refuses, or has no memory for it.
     pub fn load() -> Result<Self, Error> {
-        complaints::listen();
+        libbpf_log::listen();
         // The object lives as long as the process, as the packet path does.
         let storage = Box::leak(Box::new(MaybeUninit::uninit()));
         let open = skel::CableSkelBuilder::default()
@@ -254,7 +254,7 @@ impl Cables {
     }
 
     /// Returns the record of a device; `None`: not watched.
-    pub fn read(&self, link: u32) -> Option<Record> {
+    pub fn read(&self, link: u32) -> Option<PortRecord> {
         // SAFETY: of a watched device, in a live mapping.
         self.at(link).map(|cable| unsafe { record::read(cable) })
     }

@@ -75,12 +75,12 @@ pub struct CaptureFilter {
     pub side: Option<Side>,
     /// Bytes of each packet to keep, 16 to [`OCTETS`]. At XDP before Linux 5.18 never more than
     /// 128.
-    pub octets: u32,
+    pub snaplen: u32,
 }
 
 /// A packet, or the first bytes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Captured<'a> {
+pub struct CapturedPacket<'a> {
     /// Nanoseconds since 1970.
     pub when: u64,
     /// A number that the two sides of one packet share.
@@ -98,7 +98,7 @@ pub struct Captured<'a> {
     /// Number of segments of a super-packet, and bytes of payload in each.
     pub segments: Option<(u16, u16)>,
     /// Captured bytes, from the Ethernet header on.
-    pub octets: &'a [u8],
+    pub bytes: &'a [u8],
 }
 
 /// Packets that a capture missed.
@@ -145,7 +145,7 @@ impl Captures {
         let sides = filter
             .side
             .map_or(Side::In.bit() | Side::Out.bit(), Side::bit);
-        let ring = make_ring(ring_size(room, sides.count_ones(), filter.octets))?;
+        let ring = make_ring(ring_size(room, sides.count_ones(), filter.snaplen))?;
         let reader = Reader::new(&ring)
             .and_then(|reader| {
                 let descriptor = ring.as_fd().as_raw_fd().to_ne_bytes();
@@ -200,7 +200,7 @@ impl Captures {
 impl Capture {
     /// Hands over what was captured, in order, no more than `most` records. Returns how many there
     /// were.
-    pub fn read(&mut self, most: usize, mut each: impl FnMut(Captured<'_>)) -> usize {
+    pub fn read(&mut self, most: usize, mut each: impl FnMut(CapturedPacket<'_>)) -> usize {
         let past = realtime_offset();
         let mut count = 0;
         self.reader.read(most, |record| {
@@ -254,7 +254,7 @@ fn settings_of(filter: &CaptureFilter) -> types::capture_settings {
         .map(|(address, _)| address.is_ipv6());
     types::capture_settings {
         tokens: 0,
-        octets: filter.octets.clamp(LEAST, OCTETS),
+        octets: filter.snaplen.clamp(LEAST, OCTETS),
         link: filter.link.unwrap_or(0),
         // enum capture_family
         families: match ipv6 {
@@ -302,7 +302,7 @@ fn end_of(end: CaptureEnd) -> types::capture_end {
 }
 
 /// Reads a record. `past`: offset to add to its time. `None`: another version, which cannot be.
-fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
+fn captured(record: &[u8], past: i64) -> Option<CapturedPacket<'_>> {
     type Raw = types::captured;
     fn at<const N: usize>(record: &[u8], offset: usize) -> Option<[u8; N]> {
         record.get(offset..)?.first_chunk().copied()
@@ -313,7 +313,7 @@ fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
     let [side, hook] = at(record, offset_of!(Raw, side))?;
     let vlan = u16::from_be(half(offset_of!(Raw, vlan))?);
     let segment = half(offset_of!(Raw, segment))?;
-    Some(Captured {
+    Some(CapturedPacket {
         when: long(offset_of!(Raw, when))?.saturating_add_signed(past),
         packet: long(offset_of!(Raw, packet))?,
         link: word(offset_of!(Raw, link))?,
@@ -326,7 +326,7 @@ fn captured(record: &[u8], past: i64) -> Option<Captured<'_>> {
         length: word(offset_of!(Raw, len))?,
         tag: (vlan != 0).then_some((vlan, half(offset_of!(Raw, tci))?)),
         segments: (segment != 0).then_some((half(offset_of!(Raw, segments))?, segment)),
-        octets: record.get(HEAD..)?,
+        bytes: record.get(HEAD..)?,
     })
 }
 
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn records_that_are_cut_short_are_left_out() {
         let record = vec![0; HEAD + 3];
-        assert_eq!(captured(&record, 0).map(|c| c.octets.len()), Some(3));
+        assert_eq!(captured(&record, 0).map(|c| c.bytes.len()), Some(3));
         for length in 0..HEAD {
             assert_eq!(captured(&record[..length], 0), None, "{length}");
         }

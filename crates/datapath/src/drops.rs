@@ -295,7 +295,7 @@ impl Drops {
 }
 
 fn learn_from_the_kernel(path: &WeirSkel<'static>) -> Result<skel::DropsSkel<'static>, Error> {
-    crate::complaints::listen();
+    crate::libbpf_log::listen();
     // As long as the process, like the packet path itself.
     let storage = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut open = skel::DropsSkelBuilder::default()

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::{complaints, object};
+use crate::{libbpf_log, object};
 
 /// An error of the packet path; its text names the thing, and what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +100,7 @@ impl Error {
     /// Makes the error for an object that failed to load. The kernel answers a refused program like
     /// a lack of rights: libbpf's messages tell the two apart.
     pub(crate) fn load(what: impl Into<String>, source: libbpf_rs::Error) -> Self {
-        match refusal(&complaints::last()) {
+        match refusal(&libbpf_log::last()) {
             Some((program, lines)) => Self::Refused {
                 program,
                 kernel: kernel::release::release(),

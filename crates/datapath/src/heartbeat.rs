@@ -72,14 +72,14 @@ impl Heartbeat {
     /// If the packet path had given up on the daemon, all proofs end, and forwarding resumes.
     pub fn beat(&mut self) -> Result<(), Error> {
         if self.wanted && !self.armed() {
-            self.bump()?;
+            self.invalidate_all()?;
             return self.arm();
         }
         self.run(0, 0)
     }
 
     /// Ends every proof: each flow's next packet goes to the kernel, and proves the flow again.
-    pub fn bump(&mut self) -> Result<(), Error> {
+    pub fn invalidate_all(&mut self) -> Result<(), Error> {
         self.run(self.quiet(), 1)?;
         // The packet path gave up when proofs reached their end. The bump ends them: resume.
         if self.wanted && !self.armed() {
@@ -99,7 +99,7 @@ impl Heartbeat {
     /// is over.
     pub fn pause(&mut self, most: Duration) -> Result<(), Error> {
         self.paused = Some(Instant::now() + most);
-        self.bump()
+        self.invalidate_all()
     }
 
     /// Flows may be proven again.

@@ -69,7 +69,7 @@ pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
 
 /// Raises the epoch of the hops to any of these, by any device; returns their number. `used`: the
 /// hops handed out so far.
-pub fn bump(hops: &mut Mapped<types::hop>, used: u32, macs: &HashSet<Mac>) -> u32 {
+pub fn invalidate(hops: &mut Mapped<types::hop>, used: u32, macs: &HashSet<Mac>) -> u32 {
     let mut bumped = 0;
     for index in 0..used.min(MAX) {
         let Some(p) = hops.at(index) else { break };

@@ -9,17 +9,16 @@
 pub mod bench;
 mod bridge;
 pub mod cable;
-mod came_in;
 mod capture;
 mod clock;
-pub mod complaints;
 mod control;
 mod drops;
 mod error;
-mod growth;
 mod heartbeat;
 mod hook;
 mod hops;
+mod ingress;
+pub mod libbpf_log;
 mod load;
 mod mapped;
 pub mod meter;
@@ -31,14 +30,15 @@ pub mod probe;
 pub mod process;
 mod program;
 pub mod recorder;
-mod rehearsal;
 mod ring;
 mod run;
 mod sizes;
 mod table;
 mod tcx;
 mod timing;
+mod traffic;
 mod translate;
+mod try_load;
 pub mod tun;
 mod view;
 
@@ -65,9 +65,8 @@ mod reason {
 }
 
 pub use bridge::Bridges;
-pub use came_in::{CameIn, Encapsulation, Tag};
 pub use capture::{
-    Capture, CaptureCounts, CaptureEnd, CaptureFilter, Captured, Captures,
+    Capture, CaptureCounts, CaptureEnd, CaptureFilter, CapturedPacket, Captures,
     OCTETS as CAPTURE_OCTETS, Side,
 };
 pub use drops::{
@@ -75,21 +74,22 @@ pub use drops::{
     ListedTotals,
 };
 pub use error::Error;
-pub use growth::Growth;
 pub use heartbeat::Heartbeat;
 pub use hook::Hook;
 pub use hops::{Hop, MAX as HOPS};
+pub use ingress::{Encapsulation, Ingress, Tag};
 pub use load::Options;
 pub use netfilter::{NetfilterProgram, netfilter_programs};
 pub use path::Datapath;
 pub use port::{Port, STACK_PPP, Tagger, VLAN_MACS};
 pub use program::TC_PROGRAMS;
 pub use reason::Reason;
-pub use rehearsal::rehearse;
 pub use run::SkbFields;
 pub use sizes::Sizes;
 pub use table::{PAIRS, Reading};
 pub use tcx::foreign_tcx;
-pub use timing::{TIMERS, Wait};
-pub use translate::Who;
-pub use view::{Difference, Direction, Totals};
+pub use timing::{RoundTrip, TIMERS};
+pub use traffic::TrafficDelta;
+pub use translate::FlowEndpoints;
+pub use try_load::try_load;
+pub use view::{Difference, FlowDirection, Totals};

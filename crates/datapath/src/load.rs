@@ -19,7 +19,7 @@ use crate::port;
 use crate::program::keep;
 use crate::sizes::Sizes;
 use crate::skel::{OpenWeirSkel, WeirSkel, WeirSkelBuilder, types};
-use crate::{complaints, probe};
+use crate::{libbpf_log, probe};
 
 /// True if words can be read at any address. Without CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS the
 /// verifier is strict about alignment.
@@ -110,7 +110,7 @@ pub(crate) fn load(
     sizes: &Sizes,
     options: &Options,
 ) -> Result<(WeirSkel<'static>, Programs), Error> {
-    complaints::listen();
+    libbpf_log::listen();
     // Kernels from 5.18 on let XDP see frames in several buffers; older ones refuse the flag.
     let buffers = probe::takes_buffers();
     // The object lives as long as the process: the daemon loads it once.

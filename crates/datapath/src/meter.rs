@@ -5,13 +5,13 @@
 //! growth exactly once: by [`Meter::scan`] while the record lives, and by [`Meter::reclaim`] for
 //! packets under way when it was retired.
 
-mod news;
+mod notifications;
+mod observation;
 mod ports;
 #[cfg(feature = "bench")]
 mod programs;
 mod record;
 mod records;
-mod seen;
 mod sizes;
 mod stations;
 
@@ -22,17 +22,19 @@ use std::time::Instant;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
 use crate::clock::{self, since};
-use crate::complaints;
 use crate::error::Error;
+use crate::libbpf_log;
 use crate::load;
 use crate::mapped::{Mapped, constants};
 use crate::ring::Reader;
 use crate::run;
 
-pub use news::{News, Sample};
+pub use notifications::{Notification, Sample};
+pub use observation::{
+    RecordId, RecordObservation, StationObservation, Times, TrafficCounts, UnrecordedTraffic,
+};
 #[cfg(feature = "bench")]
 pub use programs::{Programs, Segments};
-pub use seen::{RecordId, Rest, Seen, StationSeen, Times, Ways};
 pub use sizes::{MeterSizes, Processor};
 
 use ports::Ports;
@@ -53,7 +55,7 @@ pub struct Meter {
     stations: Stations,
     ports: Ports,
     sizes: MeterSizes,
-    news: Reader,
+    notifications: Reader,
     ticks: u32,
 }
 
@@ -72,7 +74,7 @@ impl Meter {
     /// # Errors
     /// As for [`Meter::load`].
     pub fn load_for(sizes: MeterSizes, timing: bool, processor: Processor) -> Result<Self, Error> {
-        complaints::listen();
+        libbpf_log::listen();
         // The object lives as long as the process, as the packet path does.
         let storage = Box::leak(Box::new(MaybeUninit::uninit()));
         let mut open = skel::MeterSkelBuilder::default()
@@ -116,7 +118,7 @@ impl Meter {
                 Mapped::new(&skel.maps.meter_ports, sizes.ports)?,
                 Mapped::new(&skel.maps.meter_inside, sizes.ports)?,
             ),
-            news: Reader::new(&skel.maps.meter_news)
+            notifications: Reader::new(&skel.maps.meter_news)
                 .map_err(|e| Error::bpf("use the meter's ring", e))?,
             skel,
             sizes,
@@ -186,7 +188,7 @@ impl Meter {
     }
 
     /// Returns the traffic of a port without a record or a station: incoming, outgoing.
-    pub fn rest(&self, link: u32) -> Option<[Rest; 2]> {
+    pub fn rest(&self, link: u32) -> Option<[UnrecordedTraffic; 2]> {
         self.ports.rest(link)
     }
 
@@ -207,8 +209,8 @@ impl Meter {
     ///
     /// # Errors
     /// The kernel's clock cannot be read.
-    pub fn scan(&mut self, each: impl FnMut(&Seen) -> bool) -> Result<(), Error> {
-        let (now, unsaid) = (self.now()?, self.unsaid());
+    pub fn scan(&mut self, each: impl FnMut(&RecordObservation) -> bool) -> Result<(), Error> {
+        let (now, unsaid) = (self.now()?, self.lost_notifications());
         self.records.scan(now, unsaid, &self.ports, each);
         Ok(())
     }
@@ -217,7 +219,11 @@ impl Meter {
     ///
     /// # Errors
     /// The kernel's clock cannot be read.
-    pub fn reclaim(&mut self, at: Instant, last: impl FnMut(&Seen)) -> Result<(), Error> {
+    pub fn reclaim(
+        &mut self,
+        at: Instant,
+        last: impl FnMut(&RecordObservation),
+    ) -> Result<(), Error> {
         if self.records.rested(at) {
             let now = self.now()?;
             self.records.reclaim(at, now, &self.ports, last);
@@ -229,7 +235,10 @@ impl Meter {
     ///
     /// # Errors
     /// The kernel's clock cannot be read.
-    pub fn scan_stations(&mut self, mut each: impl FnMut(&StationSeen)) -> Result<(), Error> {
+    pub fn scan_stations(
+        &mut self,
+        mut each: impl FnMut(&StationObservation),
+    ) -> Result<(), Error> {
         let now = self.now()?;
         let ports = &self.ports;
         let ticks = self.ticks;
@@ -238,7 +247,7 @@ impl Meter {
             |then| since(ticks, now, then),
             |found| {
                 let (port, vlan, _) = ports.place(found.place);
-                each(&StationSeen {
+                each(&StationObservation {
                     port,
                     vlan,
                     mac: found.mac,
@@ -252,12 +261,12 @@ impl Meter {
     }
 
     /// Reads the kernel side's notifications since the last call, at most `most`.
-    pub fn news(&mut self, most: usize, mut each: impl FnMut(News<'_>)) {
+    pub fn notifications(&mut self, most: usize, mut each: impl FnMut(Notification<'_>)) {
         let (records, ports) = (&mut self.records, &self.ports);
         let key = |words: &[u64; 5], ipv6| record::key(words, ipv6, |at| ports.place(at));
-        let all = self.news.read(most, |raw| {
-            if let Some(news) = news::decode(raw, key) {
-                if let News::New(id) = news {
+        let all = self.notifications.read(most, |raw| {
+            if let Some(news) = notifications::decode(raw, key) {
+                if let Notification::New(id) = news {
                     records.claimed(id.reference);
                 }
                 each(news);
@@ -267,7 +276,7 @@ impl Meter {
     }
 
     /// News for which the ring had no room.
-    pub fn unsaid(&self) -> u64 {
+    pub fn lost_notifications(&self) -> u64 {
         let bss = self.skel.maps.bss_data.as_ref();
         bss.map_or(0, |bss| bss.meter_unsaid)
     }

@@ -7,15 +7,14 @@ use kernel::{Mac, Tuple};
 use libbpf_rs::{MapCore, MapFlags};
 
 use crate::bridge::Bridges;
-use crate::came_in::CameIn;
 use crate::capture::Captures;
 use crate::control::{Control, Word};
 use crate::drops::Drops;
 use crate::error::Error;
-use crate::growth::{self, Growth};
 use crate::heartbeat::Heartbeat;
 use crate::hook::{self, Hook, Hooks};
 use crate::hops::{self, Hop};
+use crate::ingress::Ingress;
 use crate::load::{self, Options, Programs};
 use crate::mapped::Mapped;
 use crate::port::{self, Port};
@@ -24,8 +23,9 @@ use crate::run::{self, SkbFields};
 use crate::sizes::Sizes;
 use crate::skel::{WeirSkel, types};
 use crate::table::{PAIRS, Reading, Table};
-use crate::timing::{Timers, Wait};
-use crate::view::{self, Difference, Direction, Totals};
+use crate::timing::{RoundTrip, Timers};
+use crate::traffic::{self, TrafficDelta};
+use crate::view::{self, Difference, FlowDirection, Totals};
 
 /// Minimum time between two resets of all hops.
 const FORGET_PAUSE: Duration = Duration::from_secs(10);
@@ -157,7 +157,7 @@ impl Datapath {
     }
 
     /// Ends one flow's proof.
-    pub fn prove(&mut self, flow: u32) {
+    pub fn invalidate(&mut self, flow: u32) {
         // A packet under way was judged before the proof's end: it must not prove again.
         for reference in self.table.refs(flow).into_iter().flatten() {
             if let Some(trial) = self.trials.at(self.table.trial_of(reference)) {
@@ -182,22 +182,29 @@ impl Datapath {
     /// Gives the traffic that a flow forwarded since the last call, if any. Due at least every two
     /// seconds for each flow: the shared counters are narrow. [`Datapath::tidy`] gives out the
     /// traffic between the last call and the flow's removal.
-    pub fn grown(&mut self, flow: u32, mut each: impl FnMut(Growth)) {
+    pub fn take_traffic(&mut self, flow: u32, mut each: impl FnMut(TrafficDelta)) {
         let (hops, at_xdp) = (&self.hops, at_xdp(&self.ports, &self.hooks));
         self.table.grown(flow, |record, whose, growth| {
-            each(Growth::of(Some(flow), record, whose, growth, hops, &at_xdp));
+            each(TrafficDelta::of(
+                Some(flow),
+                record,
+                whose,
+                growth,
+                hops,
+                &at_xdp,
+            ));
         });
     }
 
     /// Returns where frames of PPPoE sessions come in, and the device that the kernel sees their
     /// packets on: the PPP device, or its VRF. Only sessions by which a proven packet came in; some
     /// may have ended since, and their devices be gone.
-    pub fn session_devices(&self) -> Vec<(CameIn, u32)> {
-        growth::session_devices(&self.skel.maps.session_devices)
+    pub fn session_devices(&self) -> Vec<(Ingress, u32)> {
+        traffic::session_devices(&self.skel.maps.session_devices)
     }
 
     /// Returns both directions of a flow in detail.
-    pub fn inspect(&self, flow: u32) -> Option<[Direction; 2]> {
+    pub fn inspect(&self, flow: u32) -> Option<[FlowDirection; 2]> {
         let epoch = self.control.get(Word::Epoch);
         let at_xdp = at_xdp(&self.ports, &self.hooks);
         view::directions(&self.table, &self.trials, &self.hops, epoch, flow, at_xdp)
@@ -226,7 +233,7 @@ impl Datapath {
 
     /// Gives the waits measured since the last call. Connections with all waits, or without an
     /// answer for two seconds, are no longer timed. Due every second.
-    pub fn waits(&mut self, now: Instant, each: impl FnMut(Wait)) {
+    pub fn take_round_trips(&mut self, now: Instant, each: impl FnMut(RoundTrip)) {
         self.timing.waits(now, &self.table, each);
     }
 
@@ -236,15 +243,15 @@ impl Datapath {
     ///
     /// # Errors
     /// The pause after it cannot be made; the proofs have ended all the same.
-    pub fn bump_hops(&mut self, macs: &HashSet<Mac>) -> Result<u32, Error> {
+    pub fn invalidate_hops(&mut self, macs: &HashSet<Mac>) -> Result<u32, Error> {
         let used = self.control.get(Word::Hops);
-        let bumped = hops::bump(&mut self.hops, used, macs);
+        let bumped = hops::invalidate(&mut self.hops, used, macs);
         if bumped > 0 {
             // A packet whose header was already built must not prove the old address again; nor
             // must one that proved, or learned a hop, before the pause began.
             self.heartbeat.beat_quietly()?;
             let used = self.control.get(Word::Hops);
-            hops::bump(&mut self.hops, used, macs);
+            hops::invalidate(&mut self.hops, used, macs);
         }
         Ok(bumped)
     }
@@ -257,10 +264,10 @@ impl Datapath {
 
     /// Reclaims resting records that have no readers, and all hops when few are left. Due every
     /// second. `last` gets the traffic that removed flows forwarded after their last read.
-    pub fn tidy(&mut self, now: Instant, mut last: impl FnMut(Growth)) -> Result<(), Error> {
+    pub fn tidy(&mut self, now: Instant, mut last: impl FnMut(TrafficDelta)) -> Result<(), Error> {
         let (hops, at_xdp) = (&self.hops, at_xdp(&self.ports, &self.hooks));
         self.table.reclaim(now, |record, whose, growth| {
-            last(Growth::of(None, record, whose, growth, hops, &at_xdp));
+            last(TrafficDelta::of(None, record, whose, growth, hops, &at_xdp));
         });
         let used = self.control.get(Word::Hops);
         match self.forgetting {
@@ -273,7 +280,7 @@ impl Datapath {
                 }
                 // No packet may prove, or use, a hop while its slot changes hands.
                 self.heartbeat.disarm();
-                self.heartbeat.bump()?;
+                self.heartbeat.invalidate_all()?;
                 self.forgetting = Some(now);
             }
             Some(since) if now.duration_since(since) >= Duration::from_millis(100) => {
@@ -315,7 +322,7 @@ impl Datapath {
         self.hooks.attach(&self.programs, port.link, name, hook)?;
         self.declare(port)?;
         self.control.raise(Word::Paths);
-        self.heartbeat.bump()
+        self.heartbeat.invalidate_all()
     }
 
     /// Sets the stacks of devices, as `(device, number)`: devices of one stack share a number above
@@ -372,7 +379,7 @@ impl Datapath {
             }
         }
         self.control.raise(Word::Paths);
-        self.heartbeat.bump()?;
+        self.heartbeat.invalidate_all()?;
         self.hooks.detach(link);
         Ok(())
     }

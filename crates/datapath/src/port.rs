@@ -25,9 +25,9 @@ pub struct Port {
     /// left to the kernel.
     pub vlan_macs: Vec<(u16, Mac)>,
     /// True if packets that come in here may be forwarded.
-    pub into: bool,
+    pub ingress: bool,
     /// Flows may leave here.
-    pub out: bool,
+    pub egress: bool,
     /// XDP frames may be sent out of it.
     pub transmit: bool,
     /// True if its qdisc neither shapes nor classifies.
@@ -35,9 +35,9 @@ pub struct Port {
     /// Member of a bridge: what leaves here may leave elsewhere, too.
     pub floods: bool,
     /// PPPoE may be taken off what comes in.
-    pub ppp_in: bool,
+    pub ppp_ingress: bool,
     /// PPPoE may be put on what leaves.
-    pub ppp_out: bool,
+    pub ppp_egress: bool,
     /// Member of a bridge, between whose members frames may be forwarded.
     pub bridges: bool,
     /// Frames have all their VLAN tags at XDP: the device takes none off.
@@ -77,13 +77,13 @@ impl Port {
             link,
             mac,
             vlan_macs: Vec::new(),
-            into: true,
-            out: true,
+            ingress: true,
+            egress: true,
             transmit,
             direct: true,
             floods: false,
-            ppp_in: true,
-            ppp_out: true,
+            ppp_ingress: true,
+            ppp_egress: true,
             bridges: false,
             sees_tags: true,
             tagger: None,
@@ -93,13 +93,13 @@ impl Port {
     /// enum port_flags.
     fn flags(&self) -> u32 {
         let all = [
-            (headers::PORT_ON, self.into),
+            (headers::PORT_ON, self.ingress),
             (headers::PORT_XDP_TX, self.transmit),
-            (headers::PORT_OUT, self.out),
+            (headers::PORT_OUT, self.egress),
             (headers::PORT_FLOODS, self.floods),
             (headers::PORT_DIRECT, self.direct),
-            (headers::PORT_PPP_IN, self.ppp_in),
-            (headers::PORT_PPP_OUT, self.ppp_out),
+            (headers::PORT_PPP_IN, self.ppp_ingress),
+            (headers::PORT_PPP_OUT, self.ppp_egress),
             (headers::PORT_BRIDGES, self.bridges),
             (headers::PORT_SEES_TAGS, self.sees_tags),
         ];

@@ -12,7 +12,7 @@ use crate::program;
 
 /// Ability of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ability {
+pub enum KernelFeature {
     /// The system call bpf() may be used.
     Bpf,
     /// Programs of type XDP load.
@@ -53,27 +53,29 @@ pub(crate) fn takes_buffers() -> bool {
 ///
 /// # Errors
 /// The kernel's answer. `PermissionDenied` says nothing about the ability.
-pub fn probe(ability: Ability) -> io::Result<()> {
+pub fn probe(ability: KernelFeature) -> io::Result<()> {
     // libbpf's messages about failures are expected.
     libbpf_rs::set_print(None);
     match ability {
-        Ability::Bpf => map(libbpf_sys::BPF_MAP_TYPE_ARRAY, 0),
-        Ability::MmapableArray => map(libbpf_sys::BPF_MAP_TYPE_ARRAY, libbpf_sys::BPF_F_MMAPABLE),
-        Ability::Devmap => map(libbpf_sys::BPF_MAP_TYPE_DEVMAP, 0),
-        Ability::Xdp => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO).map(drop),
-        Ability::XdpFragments => {
+        KernelFeature::Bpf => map(libbpf_sys::BPF_MAP_TYPE_ARRAY, 0),
+        KernelFeature::MmapableArray => {
+            map(libbpf_sys::BPF_MAP_TYPE_ARRAY, libbpf_sys::BPF_F_MMAPABLE)
+        }
+        KernelFeature::Devmap => map(libbpf_sys::BPF_MAP_TYPE_DEVMAP, 0),
+        KernelFeature::Xdp => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &ZERO).map(drop),
+        KernelFeature::XdpFragments => {
             let flags = libbpf_sys::BPF_F_XDP_HAS_FRAGS;
             load(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).map(drop)
         }
-        Ability::SyscallProgram => {
+        KernelFeature::SyscallProgram => {
             let flags = libbpf_sys::BPF_F_SLEEPABLE;
             load(libbpf_sys::BPF_PROG_TYPE_SYSCALL, flags, &ZERO).map(drop)
         }
-        Ability::AtomicFetch => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &FETCH).map(drop),
-        Ability::Jiffies => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &JIFFIES).map(drop),
-        Ability::Jit => jit(),
-        Ability::Tcx => tcx(),
-        Ability::Clsact => in_a_namespace_of_its_own(clsact)?,
+        KernelFeature::AtomicFetch => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &FETCH).map(drop),
+        KernelFeature::Jiffies => load(libbpf_sys::BPF_PROG_TYPE_XDP, 0, &JIFFIES).map(drop),
+        KernelFeature::Jit => jit(),
+        KernelFeature::Tcx => tcx(),
+        KernelFeature::Clsact => in_a_namespace_of_its_own(clsact)?,
     }
 }
 
@@ -252,25 +254,25 @@ fn clsact() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const ALL: [Ability; 11] = [
-        Ability::Bpf,
-        Ability::Xdp,
-        Ability::AtomicFetch,
-        Ability::SyscallProgram,
-        Ability::MmapableArray,
-        Ability::Devmap,
-        Ability::Jiffies,
-        Ability::XdpFragments,
-        Ability::Jit,
-        Ability::Tcx,
-        Ability::Clsact,
+    const ALL: [KernelFeature; 11] = [
+        KernelFeature::Bpf,
+        KernelFeature::Xdp,
+        KernelFeature::AtomicFetch,
+        KernelFeature::SyscallProgram,
+        KernelFeature::MmapableArray,
+        KernelFeature::Devmap,
+        KernelFeature::Jiffies,
+        KernelFeature::XdpFragments,
+        KernelFeature::Jit,
+        KernelFeature::Tcx,
+        KernelFeature::Clsact,
     ];
 
     /// The tests' kernels are 6.1 and newer, which have all of it but TCX (6.6).
     #[test]
     fn this_kernel_has_everything() {
         for ability in ALL {
-            let expected = ability != Ability::Tcx || kernel::release::is_at_least([6, 6]);
+            let expected = ability != KernelFeature::Tcx || kernel::release::is_at_least([6, 6]);
             let found = probe(ability);
             assert_eq!(found.is_ok(), expected, "{ability:?}: {found:?}");
         }

@@ -2,7 +2,7 @@
 
 /// Descriptors from 3 on are of this process alone: what it starts does not get them. Those that it
 /// opens itself are so already; these were open when it began.
-pub fn keep_descriptors() {
+pub fn close_descriptors_on_exec() {
     // SAFETY: plain numbers; nothing is closed now. Linux 5.11 has it, all that fails is that.
     unsafe {
         libc::syscall(
@@ -17,7 +17,7 @@ pub fn keep_descriptors() {
 /// Large pieces of memory go back to the kernel when they are freed. glibc would keep the next ones
 /// of a size that was freed once, and those that want an alignment, as a password's 12 MiB do,
 /// hardly ever fit where one was before.
-pub fn give_memory_back() {
+pub fn return_freed_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: plain numbers.
     unsafe {

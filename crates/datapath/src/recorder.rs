@@ -12,9 +12,9 @@ use std::mem::offset_of;
 use kernel::Mac;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 
-use crate::complaints;
 use crate::drops::own_namespace;
 use crate::error::Error;
+use crate::libbpf_log;
 use crate::view::sum;
 
 pub use types::KernelTypes;
@@ -81,7 +81,7 @@ impl Recorder {
     /// # Errors
     /// The kernel refuses; there is no such probe.
     pub fn load(name: &str) -> Result<Self, Error> {
-        complaints::listen();
+        libbpf_log::listen();
         let prefix = format!("{}__", name.replace('-', "_"));
         let mut open = ObjectBuilder::default()
             .open_memory(&OBJECT.0)

@@ -47,7 +47,7 @@ impl Sizes {
     }
 
     /// Memory the kernel sets aside for the tables, bytes.
-    pub fn octets(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         u64::from(self.flows4) * (64 + 48 + 2) + u64::from(self.flows6) * (128 + 48 + 2)
     }
 }

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::headers;
 use crate::mapped::{Mapped, read_shared};
 use crate::skel::types;
-use crate::translate::{self, Key, Translation, Who};
+use crate::translate::{self, FlowEndpoints, Key, Translation};
 
 /// Rest of a retired record before reuse.
 const REST: Duration = Duration::from_millis(200);
@@ -37,27 +37,27 @@ pub struct Reading {
     /// Packets forwarded by weir (segments, where they came as a super-packet).
     pub packets: u64,
     /// Bytes of their IP packets.
-    pub octets: u64,
+    pub bytes: u64,
     /// The direction is proven now.
     pub proven: bool,
     /// Counter of trials: it changes each time that the kernel saw a packet on trial.
-    pub shown: u32,
+    pub trials: u32,
     /// The length of its IP packet, bytes.
     pub shown_length: u16,
 }
 
 /// Traffic that one direction of a flow forwarded since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Growth {
+pub struct CounterDelta {
     /// Packets, as in [`Reading`].
     pub packets: u64,
     /// Bytes of their IP packets.
-    pub octets: u64,
+    pub bytes: u64,
 }
 
 /// Between whom packets go, as they come in and as they leave; `None` of a record that is neither
 /// TCP, UDP nor of stations.
-pub type Whose = Option<(Who, Who)>;
+pub type EndpointPair = Option<(FlowEndpoints, FlowEndpoints)>;
 
 /// Records of an installed flow, one for each direction, and its counters so far.
 #[derive(Clone, Copy)]
@@ -66,7 +66,7 @@ struct Pair {
     seen: [u64; 2],
     total: [Reading; 2],
     /// Part of the total that was given out as growth.
-    told: [Growth; 2],
+    told: [CounterDelta; 2],
 }
 
 impl Pair {
@@ -76,7 +76,7 @@ impl Pair {
         let grown = count.wrapping_sub(self.seen[i]);
         self.seen[i] = count;
         self.total[i].packets += grown >> 40;
-        self.total[i].octets += grown & ((1 << 40) - 1);
+        self.total[i].bytes += grown & ((1 << 40) - 1);
     }
 }
 
@@ -197,7 +197,7 @@ impl Table {
             refs,
             seen: [0; 2],
             total: [Reading::default(); 2],
-            told: [Growth::default(); 2],
+            told: [CounterDelta::default(); 2],
         });
         Ok(())
     }
@@ -217,7 +217,11 @@ impl Table {
 
     /// Frees the records that have rested. `last` gets what each forwarded after it was last asked:
     /// a packet may have been under way when its flow ended.
-    pub fn reclaim(&mut self, now: Instant, mut last: impl FnMut(&types::flow, Whose, Growth)) {
+    pub fn reclaim(
+        &mut self,
+        now: Instant,
+        mut last: impl FnMut(&types::flow, EndpointPair, CounterDelta),
+    ) {
         while let Some((due, mut pair)) = self.resting.front().copied() {
             if due > now {
                 break;
@@ -235,7 +239,11 @@ impl Table {
 
     /// Gives the traffic that a flow forwarded since the last call, if any: each direction's
     /// record, its ends as it comes in and as it leaves, and its growth.
-    pub fn grown(&mut self, flow: u32, mut each: impl FnMut(&types::flow, Whose, Growth)) {
+    pub fn grown(
+        &mut self,
+        flow: u32,
+        mut each: impl FnMut(&types::flow, EndpointPair, CounterDelta),
+    ) {
         let (list, slot) = place(flow);
         let Some(mut pair) = self.pairs[list].get(slot).copied().flatten() else {
             return;
@@ -250,23 +258,23 @@ impl Table {
     }
 
     /// Brings one direction's totals up to date, and gives what of them was not given out before.
-    fn grow(&self, pair: &mut Pair, i: usize) -> (types::flow, Growth) {
+    fn grow(&self, pair: &mut Pair, i: usize) -> (types::flow, CounterDelta) {
         let record = self.common(pair.refs[i]);
         pair.update(i, read_count(record));
         let (total, told) = (pair.total[i], pair.told[i]);
-        pair.told[i] = Growth {
+        pair.told[i] = CounterDelta {
             packets: total.packets,
-            octets: total.octets,
+            bytes: total.bytes,
         };
-        let growth = Growth {
+        let growth = CounterDelta {
             packets: total.packets - told.packets,
-            octets: total.octets - told.octets,
+            bytes: total.bytes - told.bytes,
         };
         (self.record(pair.refs[i]), growth)
     }
 
     /// Between whom packets of a record go: as they come in, and as they leave.
-    pub fn whose(&self, reference: u32) -> Whose {
+    pub fn whose(&self, reference: u32) -> EndpointPair {
         let slot = reference & !IPV6;
         let (bucket, way) = (slot / WAYS, (slot % WAYS) as usize);
         let four = |word: u32| [word, 0, 0, 0];
@@ -298,7 +306,7 @@ impl Table {
             })
         };
         let [comes, leaves] = keys?;
-        Some((comes.who()?, leaves.who()?))
+        Some((comes.endpoints()?, leaves.endpoints()?))
     }
 
     pub fn end_proof(&mut self, flow: u32) {
@@ -322,7 +330,7 @@ impl Table {
             pair.total[i].proven = proven(&unsafe { record.read_volatile() });
             if let Some(trial) = trials.at(self.trial_of(pair.refs[i])) {
                 // SAFETY: aligned words of a live mapping.
-                (pair.total[i].shown, pair.total[i].shown_length) = unsafe {
+                (pair.total[i].trials, pair.total[i].shown_length) = unsafe {
                     let (when, len) = (&raw const (*trial).when, &raw const (*trial).len);
                     (when.read_volatile(), len.read_volatile())
                 };

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use kernel::Protocol;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::came_in::CameIn;
 use crate::error::Error;
 use crate::headers;
+use crate::ingress::Ingress;
 use crate::mapped::{Mapped, handle};
 use crate::skel::{WeirSkel, types};
 use crate::table::Table;
-use crate::translate::Who;
+use crate::translate::FlowEndpoints;
 
 /// Connections that can be timed at once.
 pub const TIMERS: u32 = headers::TIMERS_MAX as u32;
@@ -21,15 +21,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Wait of one direction of a connection for an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct RoundTrip {
     /// Time from a segment to its acknowledgement, microseconds.
     pub micros: u32,
     /// Port and encapsulation of incoming segments, without priorities.
-    pub came_in: CameIn,
+    pub ingress: Ingress,
     /// Number of the hop by which they leave, see [`crate::Datapath::hops`].
     pub hop: u32,
     /// Between whom they go, as they come in and as they leave.
-    pub whose: Option<(Who, Who)>,
+    pub endpoints: Option<(FlowEndpoints, FlowEndpoints)>,
 }
 
 /// A connection that is timed.
@@ -114,7 +114,7 @@ impl Timers {
         let Some(refs) = table.refs(flow) else {
             return Ok(false);
         };
-        let tcp = |whose: &(Who, Who)| matches!(whose, (Who::Hosts(tuple), _) if tuple.protocol == Protocol::Tcp);
+        let tcp = |whose: &(FlowEndpoints, FlowEndpoints)| matches!(whose, (FlowEndpoints::Hosts(tuple), _) if tuple.protocol == Protocol::Tcp);
         if !table.whose(refs[0]).as_ref().is_some_and(tcp) {
             return Ok(false);
         }
@@ -140,7 +140,7 @@ impl Timers {
     }
 
     /// See [`crate::Datapath::waits`].
-    pub fn waits(&mut self, now: Instant, table: &Table, mut each: impl FnMut(Wait)) {
+    pub fn waits(&mut self, now: Instant, table: &Table, mut each: impl FnMut(RoundTrip)) {
         for timer in 0..self.timed.len() {
             let Some(timed) = &mut self.timed[timer] else {
                 continue;
@@ -151,11 +151,11 @@ impl Timers {
                     continue;
                 }
                 let record = table.record(timed.refs[way]);
-                each(Wait {
+                each(RoundTrip {
                     micros: measured.wait,
-                    came_in: CameIn::decode(record.r#in).without_priorities(),
+                    ingress: Ingress::decode(record.r#in).without_priorities(),
                     hop: u32::from(record.hop),
-                    whose: table.whose(timed.refs[way]),
+                    endpoints: table.whose(timed.refs[way]),
                 });
             }
             // As in timer_packet of bpf/include/timing.h.

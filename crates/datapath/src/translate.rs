@@ -36,7 +36,7 @@ fn address(words: Words, ipv6: bool) -> IpAddr {
 
 /// Between whom packets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum FlowEndpoints {
     /// Between two hosts, by IP.
     Hosts(Tuple),
     /// Frames from one station of a bridge to another.
@@ -99,19 +99,19 @@ impl Key {
     }
 
     /// Returns the two ends of these packets.
-    pub fn who(&self) -> Option<Who> {
+    pub fn endpoints(&self) -> Option<FlowEndpoints> {
         if self.proto == BRIDGED {
             let ([a, b, c, d], [e, f, g, h]) = (
                 self.source[0].to_ne_bytes(),
                 self.destination[0].to_ne_bytes(),
             );
             let ([i, j], [k, l]) = (self.sport.to_ne_bytes(), self.dport.to_ne_bytes());
-            return Some(Who::Stations {
+            return Some(FlowEndpoints::Stations {
                 to: [i, j, a, b, c, d],
                 from: [e, f, g, h, k, l],
             });
         }
-        Some(Who::Hosts(Tuple {
+        Some(FlowEndpoints::Hosts(Tuple {
             protocol: Protocol::from_number(self.proto)?,
             source: address(self.source, self.ipv6),
             source_port: u16::from_be(self.sport),

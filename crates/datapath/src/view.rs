@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use libbpf_rs::{MapCore, MapFlags, MapMut};
 
-use crate::came_in::CameIn;
 use crate::error::Error;
 use crate::headers;
+use crate::ingress::Ingress;
 use crate::mapped::Mapped;
 use crate::reason::Reason;
 use crate::skel::types;
@@ -16,11 +16,11 @@ const TIMED: u8 = headers::FLOW_TIMED as u8;
 
 /// Direction of a flow, from its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Direction {
+pub struct FlowDirection {
     /// Proven since the last change.
     pub proven: bool,
     /// Port and encapsulation of incoming packets, once proven.
-    pub came_in: CameIn,
+    pub ingress: Ingress,
     /// Hop it leaves by, once proven.
     pub hop: u32,
     /// Device of that hop; 0 for none.
@@ -107,16 +107,16 @@ pub fn directions(
     epoch: u32,
     flow: u32,
     at_xdp: impl Fn(u32) -> bool,
-) -> Option<[Direction; 2]> {
+) -> Option<[FlowDirection; 2]> {
     let refs = table.refs(flow)?;
     Some(refs.map(|reference| {
         let record = table.record(reference);
         let trial = trials.get(table.trial_of(reference)).unwrap_or_default();
         let hop = hops.get(u32::from(record.hop)).unwrap_or_default();
-        let came_in = CameIn::decode(record.r#in);
-        Direction {
+        let came_in = Ingress::decode(record.r#in);
+        FlowDirection {
             proven: record.proof == epoch.wrapping_add(hop.epoch),
-            came_in,
+            ingress: came_in,
             hop: u32::from(record.hop),
             hop_link: hop.key.ifindex,
             xdp: hop.flags & crate::hops::XDP != 0 && at_xdp(came_in.port),

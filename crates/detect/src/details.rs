@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::internet::{Internet, services};
 use crate::network::Network;
-use crate::place::{Place, network};
+use crate::vlan_observations::{VlanObservations, network};
 
 /// Details of an Internet access, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Details {
 }
 
 /// Returns the details of one kind of access in a place.
-pub fn details(place: &Place, internet: Internet) -> Details {
+pub fn details(place: &VlanObservations, internet: Internet) -> Details {
     let mut details = Details {
         ipv6: place.has_ipv6(),
         ..Details::default()
@@ -108,8 +108,8 @@ pub fn details(place: &Place, internet: Internet) -> Details {
     details
 }
 
-fn of_stations(place: &Place, details: &mut Details) {
-    if let Some(seen) = place.watch.seen() {
+fn of_stations(place: &VlanObservations, details: &mut Details) {
+    if let Some(seen) = place.watch.infer_network() {
         details.network = Some(seen.network);
         details.gateway = Some(seen.gateway.to_string());
         details.dns = vec![seen.gateway.to_string()];

@@ -3,19 +3,19 @@
 use std::mem;
 use std::net::Ipv6Addr;
 
+use crate::describe;
 use crate::dhcp4;
 use crate::dhcp6;
 use crate::evidence::{Evidence, Fields, Kind, field, fields, listed};
-use crate::frame::{self, Behind, EVERYBODY, Frame};
+use crate::frame::{self, EVERYBODY, Frame, Ipv6Payload};
 use crate::numbers::{NUMBERS, provider};
 use crate::observations::{Observations, Options};
-use crate::place::{self, Place};
 use crate::plan::{Plan, Probe};
 use crate::pppoe;
 use crate::router;
+use crate::station_queries;
 use crate::suggestion::{Suggestion, suggest};
-use crate::told;
-use crate::watch;
+use crate::vlan_observations::{self, VlanObservations};
 
 /// Largest number of stored VLANs.
 const MOST_PLACES: usize = 32;
@@ -33,7 +33,7 @@ const QUIET: u64 = 1000;
 /// A running detection. Times are milliseconds since any moment, and never go back.
 #[derive(Debug)]
 pub struct Detection {
-    heard: Observations,
+    observations: Observations,
     plan: Plan,
     sent: usize,
     probed: usize,
@@ -41,7 +41,7 @@ pub struct Detection {
     news_at: u64,
     asked: usize,
     told: usize,
-    news: Vec<Evidence>,
+    new_evidence: Vec<Evidence>,
 }
 
 impl Detection {
@@ -52,7 +52,7 @@ impl Detection {
             false => Plan::default(),
         };
         Self {
-            heard: Observations::new(options),
+            observations: Observations::new(options),
             plan,
             sent: 0,
             probed: 0,
@@ -60,20 +60,20 @@ impl Detection {
             news_at: 0,
             asked: 0,
             told: 0,
-            news: Vec::new(),
+            new_evidence: Vec::new(),
         }
     }
 
     /// Notes that the port has a link, or has none. Probes start with the first link.
     pub fn link(&mut self, there: bool, now: u64) {
-        if self.heard.link == Some(there) {
+        if self.observations.link == Some(there) {
             return;
         }
-        if there && self.heard.link != Some(true) {
+        if there && self.observations.link != Some(true) {
             self.began = now;
         }
-        let first = self.heard.link.is_none();
-        self.heard.link = Some(there);
+        let first = self.observations.link.is_none();
+        self.observations.link = Some(there);
         match there {
             true => self.tell(
                 None,
@@ -92,7 +92,7 @@ impl Detection {
 
     /// Sets the port's link-local address.
     pub fn link_local(&mut self, address: Ipv6Addr) {
-        self.heard.options.link_local = Some(address);
+        self.observations.options.link_local = Some(address);
     }
 
     /// Notes that the port is in use, which only the system knows.
@@ -107,29 +107,29 @@ impl Detection {
 
     /// Notes that the default route leaves by the port, which only the system knows.
     pub fn leads_out(&mut self) {
-        self.heard.leads_out = true;
+        self.observations.leads_out = true;
     }
 
     /// Returns the evidence since the last call.
-    pub fn news(&mut self) -> Vec<Evidence> {
-        mem::take(&mut self.news)
+    pub fn take_evidence(&mut self) -> Vec<Evidence> {
+        mem::take(&mut self.new_evidence)
     }
 
     /// Returns the frames that are due.
     pub fn passed(&mut self, now: u64) -> Vec<Vec<u8>> {
         let mut due = Vec::new();
-        if self.heard.link != Some(true) {
+        if self.observations.link != Some(true) {
             return due;
         }
         let since = now.saturating_sub(self.began);
-        let places = &self.heard.places;
+        let places = &self.observations.places;
         let answered = |(vlan, probe)| {
             places
                 .get(&vlan)
-                .is_some_and(|place: &Place| place.answered(probe))
+                .is_some_and(|place: &VlanObservations| place.answered(probe))
         };
         while let Some((vlan, probe)) = self.plan.next(since, answered) {
-            due.push(frame_of(&self.heard.options, vlan, probe));
+            due.push(frame_of(&self.observations.options, vlan, probe));
         }
         due.extend(self.gateway(since));
         self.sent += due.len();
@@ -142,7 +142,7 @@ impl Detection {
     }
 
     /// Returns the milliseconds until the next frame is due; `None`: no frame is left.
-    pub fn wake(&self, now: u64) -> Option<u64> {
+    pub fn next_due(&self, now: u64) -> Option<u64> {
         let since = now.saturating_sub(self.began);
         let gateway = PROBED.get(self.probed).copied();
         let next = self.plan.wake().into_iter().chain(gateway).min()?;
@@ -151,7 +151,7 @@ impl Detection {
 
     /// Returns true if the observations are conclusive, and no news comes.
     pub fn is_settled(&self, now: u64) -> bool {
-        let untagged = self.heard.places.get(&None);
+        let untagged = self.observations.places.get(&None);
         let conclusive = untagged.is_some_and(|place| {
             let offered = place.offer().is_some_and(|offer| offer.leads_out());
             offered || !place.concentrators.is_empty()
@@ -163,11 +163,11 @@ impl Detection {
 
     /// Returns the suggestion from the observations so far.
     pub fn suggestion(&self) -> Suggestion {
-        suggest(&self.heard)
+        suggest(&self.observations)
     }
 
     /// Takes in a frame, from the first octet of its Ethernet header on, with its tag.
-    pub fn heard(&mut self, octets: &[u8], now: u64) {
+    pub fn receive(&mut self, octets: &[u8], now: u64) {
         let Some(frame) = Frame::read(octets) else {
             return;
         };
@@ -175,16 +175,18 @@ impl Detection {
             return;
         }
         let vlan = frame.vlan;
-        if !self.heard.places.contains_key(&vlan) {
-            if self.heard.places.len() >= MOST_PLACES {
+        if !self.observations.places.contains_key(&vlan) {
+            if self.observations.places.len() >= MOST_PLACES {
                 return;
             }
-            self.heard.places.insert(vlan, Place::default());
+            self.observations
+                .places
+                .insert(vlan, VlanObservations::default());
         }
-        if frame.from == self.heard.options.mac {
+        if frame.from == self.observations.options.mac {
             return self.came_back(vlan, now);
         }
-        if self.heard.options.others.contains(&frame.from) {
+        if self.observations.options.others.contains(&frame.from) {
             return self.heard_itself(&frame, now);
         }
         if let Some(number) = vlan {
@@ -192,7 +194,7 @@ impl Detection {
         }
         match frame.kind {
             frame::ARP => self.arp(&frame, now),
-            frame::PPPOE if frame.to == self.heard.options.mac => self.pppoe(&frame, now),
+            frame::PPPOE if frame.to == self.observations.options.mac => self.pppoe(&frame, now),
             frame::IPV4 => self.ipv4(&frame, now),
             frame::IPV6 => self.ipv6(&frame, now),
             _ => {}
@@ -200,7 +202,7 @@ impl Detection {
     }
 
     fn came_back(&mut self, vlan: Option<u16>, now: u64) {
-        let place = self.heard.places.entry(vlan).or_default();
+        let place = self.observations.places.entry(vlan).or_default();
         if !mem::replace(&mut place.looped, true) {
             let text = "Own frames come back: there is a loop in the cabling, or in the modem";
             self.tell(vlan, now, (Kind::Loop, Fields::new(), text.into()));
@@ -208,7 +210,7 @@ impl Detection {
     }
 
     fn heard_itself(&mut self, frame: &Frame<'_>, now: u64) {
-        if !mem::replace(&mut self.heard.itself, true) {
+        if !mem::replace(&mut self.observations.itself, true) {
             let mac = net::mac::text(&frame.from);
             let text = format!("The cable leads back to another port of this router ({mac})");
             let told = (Kind::Itself, fields([field("mac", [mac])]), text);
@@ -231,13 +233,13 @@ impl Detection {
     }
 
     fn arp(&mut self, frame: &Frame<'_>, now: u64) {
-        let Some(heard) = watch::arp(frame.payload) else {
+        let Some(heard) = station_queries::arp(frame.payload) else {
             return;
         };
-        let place = self.heard.places.entry(frame.vlan).or_default();
+        let place = self.observations.places.entry(frame.vlan).or_default();
         if place.watch.arp(&heard) && self.asked < MOST_ASKED {
             self.asked += 1;
-            self.tell(frame.vlan, now, told::arp(&heard));
+            self.tell(frame.vlan, now, describe::arp(&heard));
         }
     }
 
@@ -250,25 +252,26 @@ impl Detection {
         if number.is_some_and(|number| !self.asked_with(number, u32::MAX)) {
             return;
         }
-        let place = self.heard.places.entry(frame.vlan).or_default();
-        if place::note(&mut place.concentrators, frame.from, heard.clone()) {
-            self.tell(frame.vlan, now, told::concentrator(&heard, frame.from));
+        let place = self.observations.places.entry(frame.vlan).or_default();
+        if vlan_observations::note(&mut place.concentrators, frame.from, heard.clone()) {
+            self.tell(frame.vlan, now, describe::concentrator(&heard, frame.from));
         }
     }
 
     fn ipv4(&mut self, frame: &Frame<'_>, now: u64) {
-        let Some((number, offer)) = dhcp4::offer(frame.payload, self.heard.options.mac) else {
+        let Some((number, offer)) = dhcp4::offer(frame.payload, self.observations.options.mac)
+        else {
             return;
         };
         if !self.asked_with(number, u32::MAX) {
             return;
         }
-        let place = self.heard.places.entry(frame.vlan).or_default();
-        if !place::note(&mut place.offers, frame.from, offer.clone()) {
+        let place = self.observations.places.entry(frame.vlan).or_default();
+        if !vlan_observations::note(&mut place.offers, frame.from, offer.clone()) {
             return;
         }
         let servers = place.rivals();
-        for told in told::offer(&offer, frame.from) {
+        for told in describe::offer(&offer, frame.from) {
             self.tell(frame.vlan, now, told);
         }
         if !servers.is_empty() {
@@ -276,9 +279,9 @@ impl Detection {
             let told = (Kind::Conflict, fields([field("servers", servers)]), text);
             self.tell(frame.vlan, now, told);
         }
-        let network = place::network(&offer);
+        let network = vlan_observations::network(&offer);
         let lan = self
-            .heard
+            .observations
             .options
             .lans
             .iter()
@@ -291,34 +294,35 @@ impl Detection {
     }
 
     fn ipv6(&mut self, frame: &Frame<'_>, now: u64) {
-        let place = self.heard.places.entry(frame.vlan).or_default();
+        let place = self.observations.places.entry(frame.vlan).or_default();
         match frame::ipv6(frame.payload) {
-            Some(Behind::Udp(datagram)) => {
-                let Some((number, heard)) = dhcp6::advertise(&datagram, self.heard.options.mac)
+            Some(Ipv6Payload::Udp(datagram)) => {
+                let Some((number, heard)) =
+                    dhcp6::advertise(&datagram, self.observations.options.mac)
                 else {
                     return;
                 };
                 if !self.asked_with(number, 0xff_ffff) {
                     return;
                 }
-                let place = self.heard.places.entry(frame.vlan).or_default();
-                if place::note(&mut place.servers, datagram.from, heard.clone()) {
-                    for told in told::server(&heard, datagram.from) {
+                let place = self.observations.places.entry(frame.vlan).or_default();
+                if vlan_observations::note(&mut place.servers, datagram.from, heard.clone()) {
+                    for told in describe::server(&heard, datagram.from) {
                         self.tell(frame.vlan, now, told);
                     }
                 }
             }
-            Some(Behind::Neighbours(from, router::ADVERTISEMENT, body)) => {
+            Some(Ipv6Payload::Neighbours(from, router::ADVERTISEMENT, body)) => {
                 let Some(heard) = router::advertisement(from, body) else {
                     return;
                 };
-                if place::note(&mut place.routers, from, heard.clone()) {
-                    for told in told::router(&heard, from) {
+                if vlan_observations::note(&mut place.routers, from, heard.clone()) {
+                    for told in describe::router(&heard, from) {
                         self.tell(frame.vlan, now, told);
                     }
                 }
             }
-            Some(Behind::Neighbours(_, router::WHO_HAS, body)) => {
+            Some(Ipv6Payload::Neighbours(_, router::WHO_HAS, body)) => {
                 let Some(target) = router::asked_for(body) else {
                     return;
                 };
@@ -339,26 +343,27 @@ impl Detection {
             return None;
         }
         self.probed += 1;
-        let place = self.heard.places.get(&None)?;
-        let seen = place.watch.seen().filter(|seen| !seen.answers)?;
-        (!place.has_answers()).then(|| watch::probe(self.heard.options.mac, seen.gateway))
+        let place = self.observations.places.get(&None)?;
+        let seen = place.watch.infer_network().filter(|seen| !seen.answers)?;
+        (!place.has_answers())
+            .then(|| station_queries::probe(self.observations.options.mac, seen.gateway))
     }
 
     /// Returns true if a probe carried that number. Answers may have lost their tag on the way, or
     /// got another.
     fn asked_with(&self, number: u32, mask: u32) -> bool {
-        let heard = self.heard.places.keys().copied();
+        let heard = self.observations.places.keys().copied();
         let tried = NUMBERS.iter().map(|(vlan, _)| Some(*vlan));
         let mut all = heard.chain(tried);
-        all.any(|vlan| question(self.heard.options.seed, vlan) & mask == number)
+        all.any(|vlan| question(self.observations.options.seed, vlan) & mask == number)
     }
 
-    fn tell(&mut self, vlan: Option<u16>, now: u64, told: told::Told) {
+    fn tell(&mut self, vlan: Option<u16>, now: u64, told: describe::EvidenceItem) {
         self.news_at = now;
         self.told += 1;
         if self.told <= MOST_EVIDENCE {
             let (kind, fields, text) = told;
-            self.news.push(Evidence {
+            self.new_evidence.push(Evidence {
                 kind,
                 vlan,
                 after: now,

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use net::Cursor;
 
 use crate::frame::{self, Mac};
-use crate::octets::{page, text};
+use crate::untrusted::{page, text};
 
 /// Ports of server and client.
 const SERVER: u16 = 67;

@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 use net::Cursor;
 
 use crate::frame::{self, Datagram, Mac};
-use crate::octets::{name, page, text};
+use crate::untrusted::{name, page, text};
 
 /// Multicast group of all servers and relays on the link.
 pub const SERVERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 2);
@@ -55,7 +55,7 @@ pub struct Advertise {
     /// Address of a captive portal.
     pub portal: Option<String>,
     /// Status messages about missing resources.
-    pub said: Vec<String>,
+    pub status_messages: Vec<String>,
 }
 
 /// Returns a SOLICIT as an IPv6 packet.
@@ -156,8 +156,8 @@ impl Advertise {
             words if words.is_empty() => meaning,
             words => format!("{meaning} ({words})"),
         };
-        if self.said.len() < MOST && !self.said.contains(&said) {
-            self.said.push(said);
+        if self.status_messages.len() < MOST && !self.status_messages.contains(&said) {
+            self.status_messages.push(said);
         }
     }
 }

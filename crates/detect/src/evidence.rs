@@ -48,7 +48,7 @@ pub enum Kind {
 
 impl Kind {
     /// Returns the word for the kind.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Link => "link",
             Self::NoLink => "no-link",

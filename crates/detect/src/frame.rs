@@ -124,7 +124,7 @@ pub fn udp4(packet: &[u8]) -> Option<Datagram<'_, Ipv4Addr>> {
 
 /// Content directly behind an IPv6 header (RFC 8200).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind<'a> {
+pub enum Ipv6Payload<'a> {
     /// A UDP datagram.
     Udp(Datagram<'a, Ipv6Addr>),
     /// A message of neighbour discovery that no router forwarded (RFC 4861, section 6.1: hop limit
@@ -133,7 +133,7 @@ pub enum Behind<'a> {
 }
 
 /// Parses an IPv6 packet without extension headers.
-pub fn ipv6(packet: &[u8]) -> Option<Behind<'_>> {
+pub fn ipv6(packet: &[u8]) -> Option<Ipv6Payload<'_>> {
     let mut cursor = Cursor(packet);
     let first = cursor.u32()?;
     let length = usize::from(cursor.u16()?);
@@ -143,12 +143,12 @@ pub fn ipv6(packet: &[u8]) -> Option<Behind<'_>> {
     let payload = cursor.take(length)?;
     match next {
         _ if first >> 28 != 6 => None,
-        UDP => Some(Behind::Udp(datagram(from, payload)?)),
+        UDP => Some(Ipv6Payload::Udp(datagram(from, payload)?)),
         ICMPV6 if hops == 255 => {
             let mut cursor = Cursor(payload);
             let (kind, code) = (cursor.u8()?, cursor.u8()?);
             cursor.u16()?;
-            (code == 0).then_some(Behind::Neighbours(from, kind, cursor.0))
+            (code == 0).then_some(Ipv6Payload::Neighbours(from, kind, cursor.0))
         }
         _ => None,
     }
@@ -276,11 +276,11 @@ mod tests {
         let own = link_local(MAC);
         assert_eq!(own.to_string(), "fe80::ff:fe00:1");
         let packet = datagram6(own, own, (546, 547), b"x");
-        assert!(matches!(ipv6(&packet), Some(Behind::Udp(it)) if it.data == b"x"));
+        assert!(matches!(ipv6(&packet), Some(Ipv6Payload::Udp(it)) if it.data == b"x"));
         let packet = icmpv6(own, own, 133, &[0; 4]);
         assert_eq!(
             ipv6(&packet),
-            Some(Behind::Neighbours(own, 133, &[0; 4][..]))
+            Some(Ipv6Payload::Neighbours(own, 133, &[0; 4][..]))
         );
         let pseudo = fold(0, &pseudo6(own, own, 8, ICMPV6));
         let sum = checksum(pseudo.into(), &packet[40..]);

@@ -1,7 +1,7 @@
 //! Ways to reach the Internet.
 
-use crate::place::Place;
-use crate::told;
+use crate::describe;
+use crate::vlan_observations::VlanObservations;
 
 /// Kind of Internet access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +19,10 @@ pub enum Internet {
 }
 
 /// Returns the service names of all PPPoE concentrators, without repetition.
-pub fn services(place: &Place) -> Vec<String> {
+pub fn services(place: &VlanObservations) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for (_, heard) in &place.concentrators {
-        for name in told::named(heard) {
+        for name in describe::named(heard) {
             if !all.iter().any(|known| known == name) {
                 all.push(name.to_owned());
             }

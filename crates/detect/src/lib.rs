@@ -18,6 +18,7 @@
 //! assert_eq!(detection.suggestion().internet, Internet::None);
 //! ```
 
+mod describe;
 mod details;
 mod detection;
 mod dhcp4;
@@ -28,15 +29,14 @@ mod internet;
 mod network;
 mod numbers;
 mod observations;
-mod octets;
-mod place;
+mod open_questions;
 mod plan;
 mod pppoe;
 mod router;
+mod station_queries;
 mod suggestion;
-mod told;
-mod untold;
-mod watch;
+mod untrusted;
+mod vlan_observations;
 
 #[cfg(test)]
 mod tests;
@@ -49,6 +49,6 @@ pub use internet::Internet;
 pub use network::Network;
 pub use numbers::{NUMBERS, Number, provider};
 pub use observations::Options;
-pub use octets::clean;
 pub use plan::{MOST_SENT, TIMES};
 pub use suggestion::{Lan, Suggestion};
+pub use untrusted::clean;

@@ -22,7 +22,7 @@ impl Network {
     }
 
     /// Returns the smallest network that contains all addresses, with at most this prefix length.
-    pub fn around(addresses: impl IntoIterator<Item = Ipv4Addr>, longest: u8) -> Option<Self> {
+    pub fn containing(addresses: impl IntoIterator<Item = Ipv4Addr>, longest: u8) -> Option<Self> {
         let mut addresses = addresses.into_iter();
         let first = u32::from(addresses.next()?);
         let differ = addresses.fold(0, |differ, one| differ | (first ^ u32::from(one)));
@@ -46,7 +46,7 @@ impl Network {
     }
 
     /// Returns true if the network contains the address.
-    pub fn holds(&self, address: Ipv4Addr) -> bool {
+    pub fn contains(&self, address: Ipv4Addr) -> bool {
         self.overlaps(&Self::new(address, 32))
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn one_around_addresses() {
         let around = |addresses: &[[u8; 4]]| {
             let addresses = addresses.iter().map(|&octets| Ipv4Addr::from(octets));
-            Network::around(addresses, 24).map(|network| network.to_string())
+            Network::containing(addresses, 24).map(|network| network.to_string())
         };
         assert_eq!(
             around(&[[10, 0, 0, 1], [10, 0, 0, 9]]).as_deref(),

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 
 use crate::frame::Mac;
 use crate::network::Network;
-use crate::place::Place;
+use crate::vlan_observations::VlanObservations;
 
 /// Description of the port, and of the router's other ports and networks.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Observations {
     pub options: Options,
-    pub places: BTreeMap<Option<u16>, Place>,
+    pub places: BTreeMap<Option<u16>, VlanObservations>,
     /// True if there is a link; `None`: not known yet.
     pub link: Option<bool>,
     /// True if the default route leaves by the port already.
@@ -42,7 +42,7 @@ impl Observations {
     pub fn new(options: Options) -> Self {
         Self {
             options,
-            places: BTreeMap::from([(None, Place::default())]),
+            places: BTreeMap::from([(None, VlanObservations::default())]),
             link: None,
             leads_out: false,
             itself: false,

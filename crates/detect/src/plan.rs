@@ -39,14 +39,14 @@ const MOST_HEARD: usize = 8;
 pub const MOST_SENT: u32 = 320;
 
 /// Target of a frame: the VLAN, and the kind of probe.
-pub type Place = (Option<u16>, Probe);
+pub type Target = (Option<u16>, Probe);
 
 /// Remaining probes.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    due: BTreeMap<(u64, u32), Place>,
+    due: BTreeMap<(u64, u32), Target>,
     number: u32,
-    sent: BTreeMap<Place, u8>,
+    sent: BTreeMap<Target, u8>,
     heard: Vec<u16>,
     count: u32,
 }
@@ -100,7 +100,7 @@ impl Plan {
     }
 
     /// Returns the next due probe without an answer.
-    pub fn next(&mut self, now: u64, answered: impl Fn(Place) -> bool) -> Option<Place> {
+    pub fn next(&mut self, now: u64, answered: impl Fn(Target) -> bool) -> Option<Target> {
         while let Some(first) = self.due.first_entry() {
             if first.key().0 > now || self.count >= MOST_SENT {
                 return None;
@@ -128,7 +128,7 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn all(plan: &mut Plan) -> BTreeMap<Place, u8> {
+    fn all(plan: &mut Plan) -> BTreeMap<Target, u8> {
         let mut sent = BTreeMap::new();
         while let Some(place) = plan.next(100_000, |_| false) {
             *sent.entry(place).or_default() += 1;

@@ -3,7 +3,7 @@
 
 use net::Cursor;
 
-use crate::octets::text;
+use crate::untrusted::text;
 
 /// Most stored elements of a list.
 const MOST: usize = 16;

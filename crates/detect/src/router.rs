@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use net::Cursor;
 
 use crate::frame::{self, Mac};
-use crate::octets::page;
+use crate::untrusted::page;
 
 /// Multicast group of all routers on the link.
 pub const ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);

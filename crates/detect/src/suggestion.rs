@@ -8,8 +8,8 @@ use crate::frame;
 use crate::internet::Internet;
 use crate::network::Network;
 use crate::observations::Observations;
-use crate::place::Place;
-use crate::untold::untold;
+use crate::open_questions::untold;
+use crate::vlan_observations::VlanObservations;
 
 /// A suggested configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,11 +70,11 @@ impl fmt::Display for Way {
     }
 }
 
-fn way(place: &Place) -> Option<Way> {
+fn way(place: &VlanObservations) -> Option<Way> {
     let offer = place.offer();
     // If the server asks clients to do without IPv4, and NAT64 is available, IPv4 is not used.
     let left_alone = offer.is_some_and(|it| it.ipv6_only.is_some()) && place.nat64().is_some();
-    let stations = place.watch.seen().is_some() || place.watch.seen6().is_some();
+    let stations = place.watch.infer_network().is_some() || place.watch.seen6().is_some();
     let ways = [
         (!place.concentrators.is_empty(), Way::Pppoe),
         (
@@ -156,7 +156,7 @@ fn found(heard: &Observations) -> Suggestion {
 }
 
 fn nothing(heard: &Observations) -> Suggestion {
-    let place = Place::default();
+    let place = VlanObservations::default();
     let looped = heard.places.values().any(|place| place.looped);
     let (why, sure) = match heard.link {
         Some(true) if heard.itself => (
@@ -218,7 +218,7 @@ impl Reasons {
         self.doubted = true;
     }
 
-    fn of_way(&mut self, way: Way, place: &Place) {
+    fn of_way(&mut self, way: Way, place: &VlanObservations) {
         match way {
             Way::Pppoe => self.of_pppoe(place),
             Way::Dhcp | Way::Addresses => self.of_dhcp(place),
@@ -227,7 +227,7 @@ impl Reasons {
         }
     }
 
-    fn of_pppoe(&mut self, place: &Place) {
+    fn of_pppoe(&mut self, place: &VlanObservations) {
         let name =
             |(mac, heard): &(frame::Mac, crate::pppoe::Concentrator)| match heard.name.as_str() {
                 "" => net::mac::text(mac),
@@ -258,7 +258,7 @@ impl Reasons {
         }
     }
 
-    fn of_dhcp(&mut self, place: &Place) {
+    fn of_dhcp(&mut self, place: &VlanObservations) {
         let Some(offer) = place.offer() else { return };
         let server = offer.server;
         if offer.leads_out() {
@@ -296,7 +296,7 @@ impl Reasons {
         self.of_sharing(place);
     }
 
-    fn of_ipv6(&mut self, place: &Place) {
+    fn of_ipv6(&mut self, place: &VlanObservations) {
         let routers = !place.routers.is_empty();
         self.say(match (routers, place.offer()) {
             (_, Some(offer)) if offer.ipv6_only.is_some() => format!(
@@ -325,7 +325,7 @@ impl Reasons {
         }
     }
 
-    fn of_sharing(&mut self, place: &Place) {
+    fn of_sharing(&mut self, place: &VlanObservations) {
         if let Some(name) = place.aftr() {
             self.say(format!("IPv4 comes through a tunnel to {name} (DS-Lite)."));
         }
@@ -334,8 +334,8 @@ impl Reasons {
         }
     }
 
-    fn of_stations(&mut self, place: &Place) {
-        if let Some(seen) = place.watch.seen() {
+    fn of_stations(&mut self, place: &VlanObservations) {
+        if let Some(seen) = place.watch.infer_network() {
             self.doubt(format!(
                 "No server answers, but stations of {} ask for each other, most often for {}.",
                 seen.network, seen.gateway
@@ -361,13 +361,17 @@ fn lan(heard: &Observations, vlan: Option<u16>) -> Option<Lan> {
         .into_iter()
         .flatten()
         .filter_map(|vlan| heard.places.get(&vlan));
-    let near: Vec<Network> = near.flat_map(Place::networks).collect();
+    let near: Vec<Network> = near.flat_map(VlanObservations::networks).collect();
     let clash = |lan: &&Network| near.iter().any(|network| network.overlaps(lan));
     let former = *lans.iter().find(clash)?;
     // Prefers a whole network to a single address of it.
     let by = near.iter().filter(|network| network.overlaps(&former));
     let by = by.min_by_key(|network| network.length())?;
-    let mut taken: Vec<Network> = heard.places.values().flat_map(Place::networks).collect();
+    let mut taken: Vec<Network> = heard
+        .places
+        .values()
+        .flat_map(VlanObservations::networks)
+        .collect();
     taken.extend(lans);
     let network = Network::free(&taken);
     let why = match network {

@@ -18,10 +18,10 @@ use crate::message::{
 };
 use crate::tuple::{Protocol, Tuple};
 
-pub(crate) mod look;
+pub(crate) mod query;
 pub(crate) mod request;
 
-pub use look::Looked;
+pub use query::ConnectionState;
 pub use request::Refresh;
 
 const SUBSYSTEM: u16 = 1;

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
+use crate::element_statements::{NFTA_EXPR_NAME, NFTA_SET_ELEM_EXPR, NFTA_SET_ELEM_EXPRESSIONS};
 use crate::encode::NLM_F_CREATE;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
-use crate::kept::{NFTA_EXPR_NAME, NFTA_SET_ELEM_EXPR, NFTA_SET_ELEM_EXPRESSIONS};
 use crate::message::{Attribute, DecodeError, Message};
 use crate::sets::{
     Family, NFT_MSG_DELSETELEM, NFT_MSG_NEWSETELEM, NFTA_DATA_VALUE, NFTA_LIST_ELEM,

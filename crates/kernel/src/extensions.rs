@@ -3,8 +3,8 @@
 //! (`include/uapi/linux/netfilter/xt_conntrack.h`, `xt_mark.h`, `xt_connmark.h`, `xt_CT.h`,
 //! `nf_conntrack_common.h`, `nf_tables_compat.h`). Sockets are in [`crate::io`].
 
+use crate::element_statements::NFTA_EXPR_NAME;
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
-use crate::kept::NFTA_EXPR_NAME;
 use crate::message::{DecodeError, Message};
 use crate::sets::{Family, SUBSYSTEM};
 
@@ -154,7 +154,7 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleExtensions>, Deco
     }
     let (fixed, attributes) = message.split::<4>("nfgenmsg")?;
     let mut rule = RuleExtensions {
-        family: Family::numbered(fixed[0]).map_or("", Family::word),
+        family: Family::numbered(fixed[0]).map_or("", Family::name),
         ..RuleExtensions::default()
     };
     for attribute in attributes {

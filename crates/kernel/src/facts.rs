@@ -46,7 +46,7 @@ fn lost_below(root: &Path, name: &str) -> Option<u32> {
 
 /// Returns the tag of frames between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`),
 /// in the kernel's words: `mtk`, `qca`, … `None` for devices that are not the conduit of a switch.
-pub fn tagging(name: &str) -> Option<String> {
+pub fn dsa_tagging(name: &str) -> Option<String> {
     tagging_below(Path::new("/sys/class/net"), name)
 }
 

@@ -1,8 +1,8 @@
 //! The generic netlink family `MAC80211_HWSIM` (`drivers/net/wireless/virtual/mac80211_hwsim.h`): a
 //! process that registers with it is the medium between radios that exist in software only. The
 //! kernel reports each frame that a radio sends ([`decode_sent`]), and keeps the frame until the
-//! process reports its fate ([`Answers::told`]); a radio receives the frames that it is given
-//! ([`Answers::heard`]).
+//! process reports its fate ([`Replies::told`]); a radio receives the frames that it is given
+//! ([`Replies::heard`]).
 
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Mac;
@@ -63,7 +63,7 @@ pub struct Rate {
 
 /// A frame that a radio sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct TransmittedFrame {
     /// The radio, by its second address: the first octet is 0x42 where its devices have 0x02.
     pub radio: Mac,
     /// Identity of the frame in the kernel.
@@ -82,7 +82,10 @@ pub struct Sent {
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
-pub fn decode_sent(message: &Message<'_>, family: u16) -> Result<Option<Sent>, DecodeError> {
+pub fn decode_sent(
+    message: &Message<'_>,
+    family: u16,
+) -> Result<Option<TransmittedFrame>, DecodeError> {
     let Some(attributes) = message.generic(family, CMD_FRAME)? else {
         return Ok(None);
     };
@@ -127,7 +130,7 @@ pub fn decode_sent(message: &Message<'_>, family: u16) -> Result<Option<Sent>, D
     if frame.len() < 10 {
         return Err(DecodeError::new("HWSIM_ATTR_FRAME", Problem::CutShort));
     }
-    Ok(Some(Sent {
+    Ok(Some(TransmittedFrame {
         radio: radio.ok_or(DecodeError::missing("HWSIM_ATTR_ADDR_TRANSMITTER"))?,
         cookie: cookie.ok_or(DecodeError::missing("HWSIM_ATTR_COOKIE"))?,
         flags: flags.ok_or(DecodeError::missing("HWSIM_ATTR_FLAGS"))?,
@@ -139,13 +142,13 @@ pub fn decode_sent(message: &Message<'_>, family: u16) -> Result<Option<Sent>, D
 
 /// Messages to the kernel, in one datagram.
 #[derive(Debug)]
-pub struct Answers {
+pub struct Replies {
     family: u16,
     encoder: Encoder,
     length: usize,
 }
 
-impl Answers {
+impl Replies {
     /// Starts without messages, for the family's number.
     pub(crate) fn new(family: u16) -> Self {
         Self {
@@ -172,7 +175,7 @@ impl Answers {
 
     /// Reports the fate of a frame: the flags it came with, plus [`ACKNOWLEDGED`] if it was; the
     /// rates that were tried, each with its tries; signal of the acknowledgement, dBm.
-    pub fn told(
+    pub fn report_status(
         &mut self,
         radio: &Mac,
         cookie: u64,
@@ -198,7 +201,7 @@ impl Answers {
     /// Delivers a frame to a radio: with this rate (an index in those of the band: there is no
     /// index for HT) and signal, dBm, on this frequency, MHz. The kernel ignores the frame if the
     /// radio is on another channel.
-    pub fn heard(&mut self, radio: &Mac, frame: &[u8], rate: u32, signal: i32, frequency: u32) {
+    pub fn deliver(&mut self, radio: &Mac, frame: &[u8], rate: u32, signal: i32, frequency: u32) {
         self.length += 64 + frame.len();
         self.encoder.message(self.family, NLM_F_REQUEST, 0, |e| {
             e.fixed(&[CMD_FRAME, 1, 0, 0]);
@@ -240,12 +243,12 @@ mod tests {
     const FAMILY: u16 = 40;
     const RADIO: Mac = [0x42, 0, 0, 0, 1, 0];
 
-    fn only(bytes: &[u8]) -> Result<Option<Sent>, DecodeError> {
+    fn only(bytes: &[u8]) -> Result<Option<TransmittedFrame>, DecodeError> {
         decode_sent(&first(bytes), FAMILY)
     }
 
     /// Builds a frame as `mac80211_hwsim_tx_frame_nl` does, without the attribute `left_out`.
-    fn sent(sent: &Sent, left_out: u16) -> Vec<u8> {
+    fn sent(sent: &TransmittedFrame, left_out: u16) -> Vec<u8> {
         Encoder::single(FAMILY, 0, 0, |e| {
             e.fixed(&[CMD_FRAME, 1, 0, 0]);
             let (mut tries, mut flags) = (Vec::new(), Vec::new());
@@ -270,13 +273,13 @@ mod tests {
         })
     }
 
-    fn example() -> Sent {
+    fn example() -> TransmittedFrame {
         let rate = |index, flags, count| Rate {
             index,
             flags,
             count,
         };
-        Sent {
+        TransmittedFrame {
             radio: RADIO,
             cookie: 0x1_0000_0007,
             flags: 1,
@@ -301,7 +304,7 @@ mod tests {
         // Kernels before 5.12 did not tell flags.
         let plain = only(&sent(&example(), ATTR_TX_INFO_FLAGS)).expect("valid");
         assert_eq!(plain.expect("a frame").rates[1].flags, 0);
-        let short = Sent {
+        let short = TransmittedFrame {
             frame: vec![0; 9],
             ..example()
         };
@@ -311,10 +314,10 @@ mod tests {
 
     #[test]
     fn answers_are_as_the_kernel_reads_them() {
-        let mut answers = Answers::new(FAMILY);
+        let mut answers = Replies::new(FAMILY);
         assert!(answers.is_empty());
-        answers.told(&RADIO, 7, ACKNOWLEDGED | 1, &example().rates, -61);
-        answers.heard(&RADIO, &[8; 30], 3, -60, 5180);
+        answers.report_status(&RADIO, 7, ACKNOWLEDGED | 1, &example().rates, -61);
+        answers.deliver(&RADIO, &[8; 30], 3, -60, 5180);
         assert!(answers.len() > 30);
         let bytes = answers.finish();
         let read: Vec<_> = Messages::new(&bytes).map(|m| m.expect("whole")).collect();
@@ -347,7 +350,7 @@ mod tests {
             rates: [(i8, u16, u8); RATES],
         ) {
             let rates = rates.map(|(index, flags, count)| Rate { index, flags, count });
-            let wanted = Sent { radio: RADIO, cookie, flags, frequency, rates, frame };
+            let wanted = TransmittedFrame { radio: RADIO, cookie, flags, frequency, rates, frame };
             prop_assert_eq!(only(&sent(&wanted, 0)), Ok(Some(wanted)));
         }
 

@@ -8,7 +8,7 @@
 //! - [`Netdev`]: XDP abilities of drivers.
 //! - [`Ethtool`]: VLAN tags that devices strip.
 //! - [`Nl80211`]: wireless devices, and their stations; [`StationEvents`]: arrivals and departures.
-//! - [`Peers`], [`Beacons`], [`Ear`]: access points that are peers of this one.
+//! - [`Peers`], [`Beacons`], [`MonitorSocket`]: access points that are peers of this one.
 //! - [`Batadv`]: settings of links for batman-adv.
 //! - [`Mptcp`]: addresses from which the kernel makes MPTCP subflows.
 //! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
@@ -21,21 +21,17 @@
 //! an event read before it. While a dump runs, remember the objects that events removed
 //! ([`Event::ConnectionGone`](crate::Event), …) and ignore the dump's entries of them.
 
-mod ask;
-mod asked;
 mod batadv;
+mod delete;
 mod device;
-mod ear;
 mod elements;
 mod ethtool;
 mod events;
 mod extensions;
 mod filters;
 mod fix;
-mod forget;
 mod hwsim;
-#[cfg(test)]
-mod made_up;
+mod monitor_socket;
 mod mptcp;
 mod netdev;
 mod nexthops;
@@ -44,26 +40,29 @@ mod nl80211;
 mod peers;
 mod policy;
 mod protocol;
+mod request_socket;
 mod requests;
+mod resolve;
 mod routes;
 mod sets;
 mod socket;
 mod subflows;
 mod tables;
 mod updates;
+#[cfg(test)]
+mod virtual_kernel;
 mod xfrm;
 
-pub use ask::ask_neighbours;
 pub use batadv::Batadv;
+pub use delete::{delete_connections, delete_marked};
 pub use device::Device;
-pub use ear::Ear;
 pub use elements::change_elements;
 pub use ethtool::Ethtool;
 pub use events::Events;
 pub use extensions::read_extensions;
-pub use filters::{Attached, Filters};
-pub use forget::{forget, forget_marked};
+pub use filters::{DeviceFilters, Filters};
 pub use hwsim::{Hwsim, HwsimCounts};
+pub use monitor_socket::MonitorSocket;
 pub use mptcp::Mptcp;
 pub use netdev::Netdev;
 pub use nexthops::read_bucket_idle;
@@ -72,8 +71,9 @@ pub use nl80211::{Nl80211, StationEvents};
 pub use peers::{Beacons, PeerStation, Peers};
 pub use policy::Policy;
 pub use requests::Requests;
+pub use resolve::resolve_neighbours;
 pub use routes::{Exceptions, NextHops, RoutesError, read_lifetimes, read_next_hops, read_routes};
-pub use sets::{SetError, SetEvents, read_counts, read_kept, read_members, read_set};
+pub use sets::{SetError, SetEvents, read_counts, read_element_statements, read_members, read_set};
 pub use subflows::Subflows;
 pub use tables::read_tables;
 pub use updates::Outcome;

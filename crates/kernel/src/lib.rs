@@ -9,6 +9,8 @@
 
 mod batadv;
 pub mod conntrack;
+pub mod conversation;
+pub mod element_statements;
 pub mod elements;
 mod encode;
 pub mod ethtool;
@@ -20,7 +22,6 @@ pub mod firewall;
 mod fixture;
 pub mod hwsim;
 pub mod io;
-pub mod kept;
 pub mod members;
 pub mod message;
 pub mod mptcp;
@@ -37,14 +38,13 @@ pub mod sets;
 pub mod subflows;
 pub mod sysctls;
 pub mod tables;
-pub mod talk;
 pub mod tuple;
 pub mod uplinks;
 pub mod xfrm;
 
+pub use conversation::{ConversationKey, Endpoints};
 pub use elements::{Batch, ElementCount, ElementStep, Limit};
 pub use event::*;
 pub use prefix::{Prefix, PrefixError};
 pub use sets::{SetContent, SetEvent, SetHeader, SetName};
-pub use talk::{Ends, TalkKey};
 pub use tuple::*;

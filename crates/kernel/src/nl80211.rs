@@ -25,7 +25,7 @@ pub(crate) use peer::{
 };
 pub use power::{Power, Setting, StationPower, decode_power};
 pub(crate) use power::{get_power, set_power, set_station_power};
-pub use wiphy::{Band, Channel, Rules, Wiphy, decode_rules, decode_wiphy};
+pub use wiphy::{Band, Channel, RegulatoryDomain, Wiphy, decode_rules, decode_wiphy};
 pub(crate) use wiphy::{dump_rules, dump_wiphys};
 
 const ATTR_STA_INFO: u16 = 21;

@@ -21,7 +21,7 @@ impl fmt::Display for Prefix {
 
 impl Prefix {
     /// Just this address.
-    pub const fn only(address: IpAddr) -> Self {
+    pub const fn host(address: IpAddr) -> Self {
         let length = match address {
             IpAddr::V4(_) => 32,
             IpAddr::V6(_) => 128,
@@ -30,7 +30,7 @@ impl Prefix {
     }
 
     /// The first bits of an address.
-    pub fn around(address: IpAddr, length: u8) -> Self {
+    pub fn truncated(address: IpAddr, length: u8) -> Self {
         let address = match address {
             IpAddr::V4(address) => {
                 let mask = u32::MAX.checked_shl(32u32.saturating_sub(length.into()));
@@ -45,7 +45,7 @@ impl Prefix {
     }
 
     /// Returns true if an address begins with the prefix.
-    pub fn holds(&self, address: &IpAddr) -> bool {
+    pub fn contains(&self, address: &IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
                 let bits = u32::from(own) ^ u32::from(*other);
@@ -75,14 +75,14 @@ impl FromStr for Prefix {
             Some((address, length)) => (address, Some(length)),
             None => (text, None),
         };
-        let whole = Self::only(address.parse().map_err(|_| wrong())?);
+        let whole = Self::host(address.parse().map_err(|_| wrong())?);
         let Some(length) = length else {
             return Ok(whole);
         };
         let digits = !length.is_empty() && length.bytes().all(|octet| octet.is_ascii_digit());
         match length.parse() {
             Ok(length) if digits && length <= whole.length => {
-                Ok(Self::around(whole.address, length))
+                Ok(Self::truncated(whole.address, length))
             }
             _ => Err(wrong()),
         }
@@ -127,10 +127,12 @@ mod tests {
             length,
         };
         let at = |address: &str| address.parse::<IpAddr>().expect("an address");
-        assert!(prefix("192.0.2.0", 24).holds(&at("192.0.2.255")));
-        assert!(!prefix("192.0.2.0", 24).holds(&at("192.0.3.0")));
-        assert!(prefix("0.0.0.0", 0).holds(&at("255.0.0.1")));
-        assert!(!prefix("0.0.0.0", 0).holds(&at("::1")));
-        assert!(prefix("::1", 128).holds(&at("::1")) && !prefix("::1", 128).holds(&at("::2")));
+        assert!(prefix("192.0.2.0", 24).contains(&at("192.0.2.255")));
+        assert!(!prefix("192.0.2.0", 24).contains(&at("192.0.3.0")));
+        assert!(prefix("0.0.0.0", 0).contains(&at("255.0.0.1")));
+        assert!(!prefix("0.0.0.0", 0).contains(&at("::1")));
+        assert!(
+            prefix("::1", 128).contains(&at("::1")) && !prefix("::1", 128).contains(&at("::2"))
+        );
     }
 }

@@ -109,7 +109,7 @@ pub struct LinkAddress {
 impl LinkAddress {
     /// The network that it is in.
     pub fn prefix(&self) -> Prefix {
-        Prefix::around(self.address, self.length)
+        Prefix::truncated(self.address, self.length)
     }
 
     /// Returns true if the address is valid beyond this link.

@@ -36,7 +36,7 @@ pub struct PolicyRule {
     /// Table it leads to; 0: it does something else.
     pub table: u32,
     /// True if the rule has conditions: a mark, a source, a device…
-    pub asks: bool,
+    pub conditional: bool,
 }
 
 /// Routing of one family.
@@ -69,7 +69,7 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<PolicyRule>, DecodeEr
     Ok(policy::decode_rule(message)?.map(|rule| PolicyRule {
         priority: rule.priority,
         table: rule.table,
-        asks: rule.more
+        conditional: rule.more
             || rule.from.is_some()
             || rule.to.is_some()
             || rule.mark.is_some()
@@ -231,11 +231,14 @@ mod tests {
             decode_rule(&first(&datagram)).expect("right").expect("one")
         };
         let main = rule(fixed, plain);
-        assert_eq!((main.priority, main.table, main.asks), (32766, 254, false));
+        assert_eq!(
+            (main.priority, main.table, main.conditional),
+            (32766, 254, false)
+        );
         // A mark (FRA_FWMARK).
-        assert!(rule(fixed, &[(10, &[0; 4])]).asks);
-        assert!(rule(fixed, &[(FRA_SUPPRESS_PREFIXLEN, &[0; 4])]).asks);
-        assert!(rule([2, 0, 24, 0, 254, 0, 0, 1, 0, 0, 0, 0], &[]).asks);
+        assert!(rule(fixed, &[(10, &[0; 4])]).conditional);
+        assert!(rule(fixed, &[(FRA_SUPPRESS_PREFIXLEN, &[0; 4])]).conditional);
+        assert!(rule([2, 0, 24, 0, 254, 0, 0, 1, 0, 0, 0, 0], &[]).conditional);
         assert_eq!(rule([2, 0, 0, 0, 254, 0, 0, 6, 0, 0, 0, 0], &[]).table, 0);
     }
 

@@ -74,7 +74,7 @@ impl Family {
     }
 
     /// Returns the word that `nft` uses.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         Self::ALL
             .iter()
             .find(|(family, _)| *family == self)
@@ -95,7 +95,7 @@ pub struct SetName {
 
 impl fmt::Display for SetName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.family.word(), self.table, self.name)
+        write!(f, "{} {} {}", self.family.name(), self.table, self.name)
     }
 }
 

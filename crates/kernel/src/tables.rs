@@ -46,7 +46,7 @@ pub fn decode_table(message: &Message<'_>) -> Result<Option<Table>, DecodeError>
         return Ok(None);
     };
     let mut table = Table {
-        family: family.word(),
+        family: family.name(),
         ..Table::default()
     };
     for attribute in attributes {

@@ -46,7 +46,7 @@ impl Uplink {
 
 /// Kernel's data about devices that lead out: read by [`crate::io::Policy::picture`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Picture {
+pub struct RoutingSnapshot {
     /// All devices.
     pub links: Vec<Link>,
     /// All addresses, each device's in the kernel's order.
@@ -57,7 +57,7 @@ pub struct Picture {
     pub defaults: Vec<Route>,
 }
 
-impl Picture {
+impl RoutingSnapshot {
     /// The uplinks, best first: those of the main table before the others, then by metric. At most
     /// one for a device and family.
     pub fn uplinks(&self) -> Vec<Uplink> {
@@ -116,19 +116,19 @@ impl Picture {
             let held = self.addresses.iter().find(|held| held.address == source);
             let alone = if source.is_ipv6() { 128 } else { 32 };
             let length = held.map_or(alone, |held| held.length);
-            return Some((source, Prefix::around(source, length)));
+            return Some((source, Prefix::truncated(source, length)));
         }
         let held = self
             .addresses
             .iter()
             .filter(|held| held.link == hop.link)
             .filter(|held| held.address.is_ipv6() == route.to.address.is_ipv6())
-            .filter(|held| route.from.is_none_or(|from| from.holds(&held.address)))
+            .filter(|held| route.from.is_none_or(|from| from.contains(&held.address)))
             .filter(|held| held.is_global() && held.is_settled())
             .min_by_key(|held| {
                 let near = hop
                     .gateway
-                    .is_some_and(|gateway| held.prefix().holds(&gateway));
+                    .is_some_and(|gateway| held.prefix().contains(&gateway));
                 (!near, held.is_temporary(), unique_local(held.address))
             })?;
         Some((held.address, held.prefix()))
@@ -204,7 +204,7 @@ impl Uplinks {
 
     /// Takes a new picture. Returns the changes: first removed uplinks, then changed ones, then
     /// added ones.
-    pub fn update(&mut self, picture: &Picture) -> Vec<Change> {
+    pub fn update(&mut self, picture: &RoutingSnapshot) -> Vec<Change> {
         let (mut new, mut twins) = (Vec::<Uplink>::new(), Vec::new());
         for uplink in picture.uplinks() {
             let other = new.iter().any(|better| better.address == uplink.address);

@@ -1,6 +1,6 @@
 //! Arguments that commands share: the daemon's socket, and the output format.
 
-pub mod called;
+pub mod device_names;
 
 use std::path::PathBuf;
 
@@ -37,6 +37,6 @@ pub fn client(connection: &Connection) -> Result<Client, Error> {
 /// The socket of the daemon that is meant.
 pub fn socket(connection: &Connection) -> PathBuf {
     // The daemon may use another socket. `weir config` reports a broken file.
-    let configured = config::told_socket();
+    let configured = config::configured_socket();
     api::path::socket_path(connection.socket.as_deref(), configured.as_deref())
 }

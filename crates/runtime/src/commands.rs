@@ -8,13 +8,13 @@ mod reload;
 mod run;
 mod status;
 
-use crate::registry::{Command, Entry, Group};
+use crate::registry::{Command, Group, ModuleEntry};
 
 /// Entry of the commands and sections that belong to no module.
-pub const OWN: Entry = Entry {
+pub const OWN: ModuleEntry = ModuleEntry {
     sections: &crate::config::SECTIONS,
     commands: all,
-    ..Entry::named("weir")
+    ..ModuleEntry::named("weir")
 };
 
 fn all() -> Vec<Command> {

@@ -10,10 +10,10 @@ mod file;
 pub mod keys;
 mod macs;
 mod naming;
+mod optional_path;
 mod own;
 mod parse;
 mod reader;
-mod said;
 mod section;
 mod setting;
 mod suggest;
@@ -23,17 +23,17 @@ mod values;
 
 pub use effective::Effective;
 pub use error::ConfigError;
-pub use file::{DEFAULT_FILE, Flag, Source, told_socket};
+pub use file::{DEFAULT_FILE, Flag, Source, configured_socket};
 pub use keys::{Key, KeyHelp, Table, When, table};
 pub use macs::Macs;
 pub use naming::Naming;
+pub use optional_path::OptionalPath;
 pub use own::{Api, Log, LogLevel, SECTIONS};
 pub use parse::{parse, parse_recoverable};
-pub use said::Said;
 pub use section::{Section, help};
 pub use setting::{Origin, Setting};
 pub use uci::lay as lay_uci;
 pub use values::{
-    Bounded, DeviceName, FileValue, Form, Octets, Rate, Wrong, absolute, integer, list, named,
-    near, words,
+    Bounded, ByteSize, DeviceName, FileValue, Form, Rate, ValueError, absolute, integer, list,
+    named, near, words,
 };

@@ -2,9 +2,8 @@
 //! signals.
 
 mod account;
-pub mod apart;
 mod api_state;
-mod beside;
+mod companion_thread;
 pub mod conditions;
 pub mod config;
 pub mod confine;
@@ -15,19 +14,20 @@ pub mod expiry;
 mod explain;
 mod firewall;
 mod flows;
-mod guard;
+mod instance_lock;
 mod memory;
 pub mod metrics;
 mod module;
-mod nest;
 mod notify;
 pub mod privileges;
 mod router;
 mod routes;
 pub mod ruleset;
 pub mod settings;
-pub mod surroundings;
+mod spawner;
+pub mod subprocess;
 pub mod syscalls;
+pub mod system_state;
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -46,20 +46,22 @@ use crate::config::Effective;
 use crate::error::Error;
 use api_state::ApiState;
 pub use api_state::names;
-pub use beside::Beside;
+pub use companion_thread::CompanionThread;
 pub use conditions::{Finding, Value};
 use config::Offload;
 pub use counters::netdev;
-pub use event::{Event, Forwarded};
+pub use event::{Event, ForwardedFlow};
 pub use explain::witness;
 pub use firewall::Firewall;
 pub use memory::meminfo;
-pub use module::{Begin, Early, Face, Module, Modules, Part, Privileges, Report, Setup, Work};
-pub use nest::Nest;
+pub use module::{
+    ApiContext, Begin, Early, Module, Modules, Part, Privileges, Report, Setup, Work,
+};
 pub use router::Router;
 pub use ruleset::RulesetText;
 pub use settings::{RunOptions, Settings};
-use surroundings::Surroundings;
+pub use spawner::Spawner;
+use system_state::SystemState;
 
 /// Time-outs, re-proofs and retries.
 const TICK: Duration = Duration::from_millis(250);
@@ -89,14 +91,14 @@ struct Daemon {
     sets: Option<SetEvents>,
     dumps: Requests,
     notify: notify::Notify,
-    _guard: guard::Guard,
+    _guard: instance_lock::InstanceLock,
 }
 
 impl Daemon {
     fn new(effective: Effective, options: RunOptions) -> Result<Self, Error> {
-        let guard = guard::take()
+        let guard = instance_lock::take()
             .map_err(|e| {
-                Error::because(
+                Error::with_cause(
                     "cannot check whether another weir runs here",
                     &e,
                     "start it as root",
@@ -111,7 +113,7 @@ impl Daemon {
         // Listen before dumping: a change in between arrives twice rather than never.
         let events = |source| {
             Events::open(source).map_err(|e| {
-                Error::because(
+                Error::with_cause(
                     format!("cannot listen for {source:?} events"),
                     &e,
                     "start weir as root, on a kernel with conntrack and nftables",
@@ -125,11 +127,11 @@ impl Daemon {
         let policy = Events::open(Source::Policy).ok();
         let requests = || {
             Requests::open()
-                .map_err(|e| Error::because("cannot query the kernel", &e, "start it as root"))
+                .map_err(|e| Error::with_cause("cannot query the kernel", &e, "start it as root"))
         };
         let (updates, dumps) = (requests()?, requests()?);
         conntrack.ignore_port(updates.port()).map_err(|e| {
-            Error::because(
+            Error::with_cause(
                 "cannot filter out weir's own updates",
                 &e,
                 "start it as root",
@@ -172,14 +174,14 @@ impl Daemon {
                 true => memory::hint(),
                 false => "`weir check` shows what the kernel lacks".to_owned(),
             };
-            Error::because("cannot load the packet path", &e, hint)
+            Error::with_cause("cannot load the packet path", &e, hint)
         })?;
         let mut offload = settings::offload_settings(&effective, shadow);
         if !forwards {
             offload = settings::hands_off(offload);
         }
         let core = offload_core::Core::new(offload);
-        let surroundings = Surroundings::open();
+        let surroundings = SystemState::open();
         let mut router = Router::new(core, path, updates, surroundings, forwards);
         let begin = |(part, made): (&Part, Option<_>)| match made {
             Some(made) => Some(Ok(made)),
@@ -190,7 +192,7 @@ impl Daemon {
         let modules = Modules::new(modules?);
         router.listener = Some(Rc::new(modules.clone()));
         let listener = Listener::bind(&options.socket).map_err(|e| {
-            Error::because(
+            Error::with_cause(
                 "cannot listen on the API's socket",
                 &e,
                 "choose another path with `--socket PATH`",
@@ -201,9 +203,9 @@ impl Daemon {
                 true => memory::hint(),
                 false => "`weir check` shows what the kernel lacks".to_owned(),
             };
-            Error::because("cannot start the packet path", &e, hint)
+            Error::with_cause("cannot start the packet path", &e, hint)
         })?;
-        info!(socket = %options.socket.display(), table = router.path.sizes().octets(), shadow, "weir runs");
+        info!(socket = %options.socket.display(), table = router.path.sizes().memory_bytes(), shadow, "weir runs");
         let notify = notify::Notify::from_environment();
         let router = Rc::new(RefCell::new(router));
         let settings = Settings::new(effective, options.shadow, options.source);
@@ -284,7 +286,7 @@ impl Daemon {
         tokio::pin!(work);
 
         let signals = |kind| {
-            signal(kind).map_err(|e| Error::because("cannot catch signals", &e, "report this"))
+            signal(kind).map_err(|e| Error::with_cause("cannot catch signals", &e, "report this"))
         };
         let mut terminate = signals(SignalKind::terminate())?;
         let mut interrupt = signals(SignalKind::interrupt())?;
@@ -372,10 +374,10 @@ impl Daemon {
             }
             let [told @ .., answered] = &mut found;
             for events in told.iter_mut().filter(|events| !events.is_empty()) {
-                router.borrow_mut().events(events);
+                router.borrow_mut().on_events(events);
             }
             if !answered.is_empty() {
-                router.borrow_mut().answers(answered);
+                router.borrow_mut().on_dump_events(answered);
             }
             for source in router.borrow_mut().dumps.drain(..) {
                 dumps.dump(source);
@@ -419,7 +421,7 @@ async fn heard(events: &mut Option<Events>, found: &mut Vec<kernel::Event>) -> s
 
 /// Waits for the next time at which state without events expires or must be read.
 fn expires(router: &Rc<RefCell<Router>>) -> impl Future<Output = ()> + use<> {
-    until(router.borrow().expiry.wake())
+    until(router.borrow().expiry.poll_at())
 }
 
 /// Waits until `time`; forever if there is no time.
@@ -431,7 +433,7 @@ async fn until(time: Option<Instant>) {
 }
 
 fn broken(source: Source, error: &std::io::Error) -> Error {
-    Error::because(
+    Error::with_cause(
         format!("{source:?} events ended"),
         error,
         "start weir again",

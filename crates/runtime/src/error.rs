@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use api::ClientError;
 
 use crate::config::ConfigError;
-use crate::output::harmless;
+use crate::output::sanitize;
 
 /// A command's failure.
 #[derive(Debug)]
 pub enum Error {
     /// Something to tell.
-    Told {
+    Failure {
         /// Failed action, one sentence without a full stop.
         what: String,
         /// Why, where there is more to say: one line each.
@@ -36,7 +36,7 @@ pub enum Error {
 impl Error {
     /// A failure: exit code 1.
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Told {
+        Self::Failure {
             what: what.into(),
             why: Vec::new(),
             fields: Vec::new(),
@@ -46,7 +46,7 @@ impl Error {
     }
 
     /// A failure, with its cause and the causes of that.
-    pub fn because(
+    pub fn with_cause(
         what: impl Into<String>,
         cause: &dyn std::error::Error,
         hint: impl Into<String>,
@@ -57,7 +57,7 @@ impl Error {
         why.dedup_by(|cause, of| of.contains(cause.as_str()));
         let why = why.iter().flat_map(|cause| cause.lines());
         let why = why.map(str::to_owned).collect();
-        Self::Told {
+        Self::Failure {
             what: what.into(),
             why,
             fields: Vec::new(),
@@ -68,7 +68,7 @@ impl Error {
 
     /// The command line cannot be understood: exit code 2.
     pub fn usage(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Told {
+        Self::Failure {
             what: what.into(),
             why: Vec::new(),
             fields: Vec::new(),
@@ -81,9 +81,9 @@ impl Error {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::ReaderGone => ExitCode::SUCCESS,
-            Self::Told { usage: true, .. } => ExitCode::from(2),
+            Self::Failure { usage: true, .. } => ExitCode::from(2),
             Self::Code(code) => ExitCode::from(*code),
-            Self::Told { .. } | Self::Quiet => ExitCode::FAILURE,
+            Self::Failure { .. } | Self::Quiet => ExitCode::FAILURE,
         }
     }
 }
@@ -91,20 +91,20 @@ impl Error {
 impl fmt::Display for Error {
     /// `weir: what`, then the causes and the hint, indented.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Told {
+        let Self::Failure {
             what, why, hint, ..
         } = self
         else {
             return Ok(());
         };
-        write!(f, "weir: {}", harmless(what))?;
+        write!(f, "weir: {}", sanitize(what))?;
         for line in why {
-            write!(f, "\n  {}", harmless(line))?;
+            write!(f, "\n  {}", sanitize(line))?;
         }
         if hint.is_empty() {
             Ok(())
         } else {
-            write!(f, "\n  Hint: {}", harmless(hint))
+            write!(f, "\n  Hint: {}", sanitize(hint))
         }
     }
 }
@@ -117,7 +117,7 @@ impl From<io::Error> for Error {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::ReaderGone;
         }
-        Self::because(
+        Self::with_cause(
             "cannot write the output",
             &error,
             "check whether the disk is full",
@@ -130,7 +130,7 @@ impl From<ClientError> for Error {
         let hint = error.hint();
         match error {
             ClientError::Output(error) => error.into(),
-            ClientError::Problem(problem) => Self::Told {
+            ClientError::Problem(problem) => Self::Failure {
                 what: problem.detail,
                 why: problem.errors,
                 fields: problem.fields.into_vec(),
@@ -149,7 +149,7 @@ impl From<Vec<ConfigError>> for Error {
             count => format!("the configuration has {count} errors"),
         };
         let why = errors.iter().map(ToString::to_string).collect();
-        Self::Told {
+        Self::Failure {
             what,
             why,
             fields: Vec::new(),
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn says_what_why_and_mend() {
         let cause = io::Error::other("no room");
-        let error = Error::because("the file cannot be written", &cause, "make room");
+        let error = Error::with_cause("the file cannot be written", &cause, "make room");
         assert_eq!(
             error.to_string(),
             "weir: the file cannot be written\n  no room\n  Hint: make room"
@@ -180,7 +180,7 @@ mod tests {
         struct Refused(#[source] io::Error);
 
         let cause = Refused(io::Error::other("no memory"));
-        let error = Error::because("it does not start", &cause, "free some");
+        let error = Error::with_cause("it does not start", &cause, "free some");
         assert_eq!(
             error.to_string(),
             "weir: it does not start\n  the kernel refuses: no memory\n  Hint: free some"

@@ -8,9 +8,9 @@ pub mod commands;
 pub mod config;
 pub mod daemon;
 pub mod error;
-pub mod kept;
 pub mod log;
 pub mod output;
+pub mod persisted;
 pub mod registry;
 pub mod secret;
 pub mod uplink;
@@ -58,7 +58,7 @@ pub fn event_loop() -> Result<tokio::runtime::Runtime, Error> {
         .enable_all()
         .build()
         .map_err(|e| {
-            Error::because(
+            Error::with_cause(
                 "cannot create the event loop",
                 &e,
                 "check whether too many files are open",

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use charset::{Charset, CharsetArg};
 pub use table::{Align, Cell, Table};
-pub use text::{clipped, harmless, some_of, width};
+pub use text::{clipped, sanitize, some_of, width};
 
 /// Meaning of a piece of text; a colour where there is colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

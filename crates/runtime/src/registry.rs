@@ -45,7 +45,7 @@ struct Cli {}
 
 /// A module, as weir knows it before it runs.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct ModuleEntry {
     /// Name of the module.
     pub name: &'static str,
     /// Help of `--only` for the module; `None` if the module always runs.
@@ -59,7 +59,7 @@ pub struct Entry {
     /// Lines of the module in `weir check`.
     pub check: Check,
     /// Finds settings that will not work as written.
-    pub doubt: fn(&Effective) -> Option<Doubt>,
+    pub doubt: fn(&Effective) -> Option<ConfigWarning>,
     /// Tables of nftables: rules in these see each packet for weir itself.
     pub tables: &'static [&'static str],
     /// Says what it wants of the packet path, before that is loaded.
@@ -72,14 +72,14 @@ pub struct Entry {
 
 /// A setting that is valid but will not work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubt {
+pub struct ConfigWarning {
     /// Description and cause.
     pub what: String,
     /// Remedy.
     pub hint: String,
 }
 
-impl Entry {
+impl ModuleEntry {
     /// Creates an entry that adds nothing yet.
     pub const fn named(name: &'static str) -> Self {
         Self {
@@ -177,9 +177,9 @@ pub struct Context<'a, 'o> {
 #[derive(Clone)]
 pub struct Registry {
     /// Weir itself: what belongs to no module.
-    pub own: Entry,
+    pub own: ModuleEntry,
     /// Modules, in the order in which they are made; they stop in the reverse one.
-    pub modules: Vec<Entry>,
+    pub modules: Vec<ModuleEntry>,
 }
 
 impl Registry {
@@ -207,7 +207,7 @@ impl Registry {
 
     /// Lists the daemon parts of all modules.
     pub fn parts(&self) -> Vec<Part> {
-        let part = |entry: &Entry| Part {
+        let part = |entry: &ModuleEntry| Part {
             name: entry.name,
             tables: entry.tables,
             prepare: entry.prepare,
@@ -238,7 +238,7 @@ impl Registry {
         let all = commands.iter().map(|command| command.written.clone());
         let tree = Cli::command().subcommands(all);
         // The values of `--only` depend on the modules.
-        let choice = |entry: &Entry| Some(PossibleValue::new(entry.name).help(entry.choice?));
+        let choice = |entry: &ModuleEntry| Some(PossibleValue::new(entry.name).help(entry.choice?));
         let choices: PossibleValuesParser = (self.modules.iter())
             .filter_map(choice)
             .collect::<Vec<_>>()

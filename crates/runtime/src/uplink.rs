@@ -40,7 +40,7 @@ pub struct Found {
 
 /// Parameters of a probe.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct ProbeOptions<'a> {
     /// The port.
     pub port: &'a str,
     /// The router's own networks.
@@ -58,11 +58,11 @@ pub struct Look<'a> {
 ///
 /// # Errors
 /// The port does not exist or has no hardware address, or this process lacks the rights.
-pub fn run(look: Look<'_>, told: &mut dyn FnMut(&Evidence)) -> Result<Found, Error> {
+pub fn run(look: ProbeOptions<'_>, told: &mut dyn FnMut(&Evidence)) -> Result<Found, Error> {
     let port = Port::find(look.port)?;
     let mut seed = [0; 8];
     let random = getrandom::fill(&mut seed);
-    random.map_err(|error| Error::because("cannot get random numbers", &error, "try again"))?;
+    random.map_err(|error| Error::with_cause("cannot get random numbers", &error, "try again"))?;
     let socket = Socket::open(&port)?;
     let raised = (!port.up).then(|| Raised::new(&port)).transpose()?;
     let mut run = Run {
@@ -111,7 +111,7 @@ impl Run<'_> {
     }
 
     fn tell(&mut self) {
-        for one in self.detection.news() {
+        for one in self.detection.take_evidence() {
             (self.told)(&one);
             self.evidence.push(one);
         }
@@ -155,7 +155,7 @@ impl Run<'_> {
             }
             for _ in 0..IN_A_ROW {
                 match socket.next() {
-                    Ok(Some(frame)) => self.detection.heard(frame, self.now()),
+                    Ok(Some(frame)) => self.detection.receive(frame, self.now()),
                     Ok(None) => continue,
                     Err(Errno::EAGAIN) => break,
                     // The device went down; the link check reports it as a lost link.
@@ -168,7 +168,10 @@ impl Run<'_> {
             if self.detection.is_settled(self.now()) {
                 break;
             }
-            let wait = self.detection.wake(self.now()).map(Duration::from_millis);
+            let wait = self
+                .detection
+                .next_due(self.now())
+                .map(Duration::from_millis);
             let left = end.saturating_duration_since(Instant::now());
             socket.wait(wait.unwrap_or(LOOK).min(LOOK).min(left));
         }

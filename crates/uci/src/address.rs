@@ -12,7 +12,7 @@ pub struct Address {
     /// The package.
     pub package: String,
     /// The section.
-    pub section: Option<Which>,
+    pub section: Option<SectionRef>,
     /// The option or list.
     pub option: Option<String>,
     /// Text after the first `=`.
@@ -21,7 +21,7 @@ pub struct Address {
 
 /// Reference to a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum SectionRef {
     /// Section of this name.
     Named(String),
     /// `@TYPE[NUMBER]`: index among the sections of the type, or among all without a type; from the
@@ -70,7 +70,7 @@ impl Address {
         }
         Ok(Address {
             package: ascii(package),
-            section: section.map(Which::read),
+            section: section.map(SectionRef::read),
             option: option.map(ascii),
             value: value.map(<[u8]>::to_vec),
         })
@@ -83,12 +83,12 @@ impl Address {
     pub fn section_of(&self, package: &Package) -> Result<Option<String>, Error> {
         let found = match &self.section {
             None => None,
-            Some(Which::Nonsense(text)) => {
+            Some(SectionRef::Nonsense(text)) => {
                 let what = "a section is a name of letters, digits and _, or @TYPE[NUMBER]";
                 return Err(Error::Invalid(format!("`{text}`: {what}")));
             }
-            Some(Which::Named(name)) => package.section(name),
-            Some(Which::Numbered(kind, number)) => {
+            Some(SectionRef::Named(name)) => package.section(name),
+            Some(SectionRef::Numbered(kind, number)) => {
                 let of: Vec<_> = package
                     .sections()
                     .iter()
@@ -115,7 +115,7 @@ impl Address {
     pub fn named(&self, package: &Package) -> Result<Option<String>, Error> {
         Ok(match (&self.section, self.section_of(package)?) {
             (_, Some(name)) => Some(name),
-            (Some(Which::Named(name)), None) => Some(name.clone()),
+            (Some(SectionRef::Named(name)), None) => Some(name.clone()),
             _ => None,
         })
     }
@@ -132,7 +132,7 @@ impl Address {
         let section = self.section_of(package)?;
         let Some(section) = section.and_then(|name| package.section(&name)) else {
             return Err(Error::NotFound(match which {
-                Which::Named(name) => format!("section `{name}` in {in_package}"),
+                SectionRef::Named(name) => format!("section `{name}` in {in_package}"),
                 _ => format!("section of this number in {in_package}"),
             }));
         };
@@ -147,16 +147,16 @@ impl Address {
     }
 }
 
-impl Which {
-    fn read(text: &[u8]) -> Which {
+impl SectionRef {
+    fn read(text: &[u8]) -> SectionRef {
         if is_name(text) {
-            return Which::Named(ascii(text));
+            return SectionRef::Named(ascii(text));
         }
-        Which::numbered(text)
-            .unwrap_or_else(|| Which::Nonsense(String::from_utf8_lossy(text).into_owned()))
+        SectionRef::numbered(text)
+            .unwrap_or_else(|| SectionRef::Nonsense(String::from_utf8_lossy(text).into_owned()))
     }
 
-    fn numbered(text: &[u8]) -> Option<Which> {
+    fn numbered(text: &[u8]) -> Option<SectionRef> {
         let inner = text.strip_prefix(b"@")?.strip_suffix(b"]")?;
         let open = inner.iter().position(|&c| c == b'[')?;
         let (kind, number) = (&inner[..open], &inner[open + 1..]);
@@ -168,9 +168,9 @@ impl Which {
             number.parse().ok()?
         };
         if kind.is_empty() {
-            return Some(Which::Numbered(None, number));
+            return Some(SectionRef::Numbered(None, number));
         }
-        is_type(kind).then(|| Which::Numbered(Some(ascii(kind)), number))
+        is_type(kind).then(|| SectionRef::Numbered(Some(ascii(kind)), number))
     }
 }
 
@@ -180,14 +180,14 @@ fn ascii(text: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, Which};
+    use super::{Address, SectionRef};
 
     #[test]
     fn what_is_an_address() {
         let address = Address::read(b"network.@device[-1].ports=lan1=x").unwrap();
         assert_eq!(
             address.section,
-            Some(Which::Numbered(Some("device".to_owned()), -1))
+            Some(SectionRef::Numbered(Some("device".to_owned()), -1))
         );
         assert_eq!(address.value.as_deref(), Some(b"lan1=x".as_slice()));
         assert!(
@@ -198,7 +198,7 @@ mod tests {
         assert!(Address::read(b"a.b.c=\x01").is_err() && Address::read(b"a.b.c=\t\n").is_ok());
         assert_eq!(
             Address::read(b"a.").unwrap().section,
-            Some(Which::Nonsense(String::new()))
+            Some(SectionRef::Nonsense(String::new()))
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Uncommitted changes: a line for each in `/tmp/.uci/PACKAGE`.
 
 use crate::{
-    address::{Address, Which},
+    address::{Address, SectionRef},
     error::Error,
     names::is_name,
     package::Package,
@@ -80,7 +80,7 @@ impl Change {
             .find_map(|verb| Some((verb, word.strip_prefix(verb.prefix().as_bytes())?)));
         let (verb, rest) = found.unwrap_or((Verb::Set, word));
         let address = Address::read(rest).ok()?;
-        let Some(Which::Named(section)) = address.section else {
+        let Some(SectionRef::Named(section)) = address.section else {
             return None;
         };
         let right = match verb {
@@ -102,7 +102,7 @@ impl Change {
     ///
     /// # Errors
     /// [`Error::NotFound`] if the target does not exist, [`Error::Invalid`] for an invalid command.
-    pub fn asked(
+    pub fn from_command(
         verb: Verb,
         address: &Address,
         package: &Package,
@@ -155,13 +155,15 @@ impl Change {
                     value: None,
                 }));
             }
-            Verb::Set if element.is_some_and(|element| element.value() == value) => Said::Nothing,
-            Verb::DelList if element.is_none_or(|element| !element.list) => Said::Nothing,
-            _ => Said::With(value.map(<[u8]>::to_vec)),
+            Verb::Set if element.is_some_and(|element| element.value() == value) => {
+                RemovalValue::Nothing
+            }
+            Verb::DelList if element.is_none_or(|element| !element.list) => RemovalValue::Nothing,
+            _ => RemovalValue::With(value.map(<[u8]>::to_vec)),
         };
         Ok(match said {
-            Said::Nothing => None,
-            Said::With(value) => Some(Change {
+            RemovalValue::Nothing => None,
+            RemovalValue::With(value) => Some(Change {
                 verb,
                 section,
                 option,
@@ -186,7 +188,7 @@ impl Change {
     }
 
     /// Returns the line in `uci changes`.
-    pub fn shown(&self, package: &str) -> Vec<u8> {
+    pub fn show(&self, package: &str) -> Vec<u8> {
         let (prefix, sign) = match self.verb {
             Verb::Remove => ("-", ""),
             Verb::AddList => ("", "+="),
@@ -275,7 +277,7 @@ fn place(text: &[u8]) -> usize {
     number_of(text).map_or(0, |number| usize::try_from(number).unwrap_or(0))
 }
 
-enum Said {
+enum RemovalValue {
     /// Nothing would change.
     Nothing,
     /// The change, with this value.
@@ -283,22 +285,22 @@ enum Said {
 }
 
 /// Returns the removal of an element; for a list, of one value by index.
-fn removed(element: Option<&Element>, value: Option<&[u8]>) -> Said {
+fn removed(element: Option<&Element>, value: Option<&[u8]>) -> RemovalValue {
     let Some(element) = element.filter(|element| element.list) else {
-        return Said::With(None);
+        return RemovalValue::With(None);
     };
     let Some(value) = value.filter(|value| !value.is_empty()) else {
-        return Said::With(None);
+        return RemovalValue::With(None);
     };
     let number = usize::try_from(number_of(value).unwrap_or(0));
     match number.is_ok_and(|number| number < element.values().len()) {
-        true => Said::With(Some(value.to_vec())),
-        false => Said::Nothing,
+        true => RemovalValue::With(Some(value.to_vec())),
+        false => RemovalValue::Nothing,
     }
 }
 
 /// Returns a section's new position, as a number.
-fn moved(package: &Package, section: Option<&Section>, value: Option<&[u8]>) -> Said {
+fn moved(package: &Package, section: Option<&Section>, value: Option<&[u8]>) -> RemovalValue {
     let number = number_of(value.unwrap_or_default()).unwrap_or(0);
     let place = usize::try_from(number)
         .unwrap_or(0)
@@ -308,9 +310,9 @@ fn moved(package: &Package, section: Option<&Section>, value: Option<&[u8]>) -> 
         .iter()
         .position(|known| section.is_some_and(|section| section.name == known.name));
     if now == Some(place) {
-        Said::Nothing
+        RemovalValue::Nothing
     } else {
-        Said::With(Some(number.to_string().into_bytes()))
+        RemovalValue::With(Some(number.to_string().into_bytes()))
     }
 }
 

@@ -9,15 +9,15 @@ use std::collections::HashMap;
 
 /// Style of names for unnamed sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NameStyle {
     /// Exports omit the name. Listings use type and index (`@zone[1]`).
     Extended,
     /// Generated name (`cfg02dc81`).
-    MadeUp,
+    Generated,
 }
 
 /// Returns the package as libuci writes it, without comments. `header` adds `package NAME`.
-pub fn export(package: &Package, header: bool, names: Names) -> Vec<u8> {
+pub fn export(package: &Package, header: bool, names: NameStyle) -> Vec<u8> {
     let mut text = Vec::new();
     if header {
         text.extend_from_slice(format!("package {}\n", package.name()).as_bytes());
@@ -25,7 +25,7 @@ pub fn export(package: &Package, header: bool, names: Names) -> Vec<u8> {
     for section in package.sections() {
         text.extend_from_slice(b"\nconfig ");
         text.extend_from_slice(written(&section.kind).as_bytes());
-        if !section.anonymous || names == Names::MadeUp {
+        if !section.anonymous || names == NameStyle::Generated {
             text.push(b' ');
             text.extend_from_slice(&quoted(section.name.as_bytes()));
         }
@@ -49,7 +49,7 @@ pub fn shown(
     package: &Package,
     section: Option<&str>,
     option: Option<&str>,
-    names: Names,
+    names: NameStyle,
     delimiter: &[u8],
 ) -> Vec<u8> {
     let mut text = Vec::new();
@@ -57,7 +57,7 @@ pub fn shown(
     for known in package.sections() {
         let number = counted.entry(&known.kind).or_default();
         // A section that was requested directly keeps its name.
-        let called = if known.anonymous && names == Names::Extended && section.is_none() {
+        let called = if known.anonymous && names == NameStyle::Extended && section.is_none() {
             format!("@{}[{number}]", known.kind)
         } else {
             known.name.clone()

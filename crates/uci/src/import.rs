@@ -78,7 +78,7 @@ fn parts(text: &[u8]) -> Vec<Part> {
         {
             let name = statement
                 .first
-                .says
+                .content
                 .iter()
                 .copied()
                 .map(char::from)

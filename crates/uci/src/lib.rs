@@ -36,14 +36,14 @@ mod section;
 mod store;
 mod text;
 
-pub use address::{Address, Which};
+pub use address::{Address, SectionRef};
 pub use change::{Change, Verb};
 pub use error::{Error, Keyword, Reason, Syntax};
-pub use export::{Names, export, shown};
+pub use export::{NameStyle, export, shown};
 pub use import::import;
 pub use names::{is_name, is_package, is_type, is_value};
 pub use package::{Package, Strictness};
 pub use scan::arguments;
 pub use section::{Element, Section};
-pub use store::{Opened, Store};
+pub use store::{OpenPackage, Store};
 pub use text::quoted;

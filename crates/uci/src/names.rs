@@ -33,7 +33,7 @@ pub fn is_value(text: &[u8]) -> bool {
 
 /// Returns the name for an unnamed section: the number of sections up to and including it, and a
 /// hash of its type.
-pub(crate) fn made_up(sections: usize, kind: &str) -> String {
+pub(crate) fn generated_name(sections: usize, kind: &str) -> String {
     // D. J. Bernstein's hash: 32 bits, of which the last 16 are used.
     let hash = kind.bytes().fold(5381_u32, |hash, c| {
         hash.wrapping_mul(33).wrapping_add(u32::from(c))
@@ -42,7 +42,7 @@ pub(crate) fn made_up(sections: usize, kind: &str) -> String {
 }
 
 /// Returns true if a name could be a generated one.
-pub(crate) fn is_made_up(name: &str) -> bool {
+pub(crate) fn is_generated_name(name: &str) -> bool {
     name.strip_prefix("cfg").is_some_and(|digits| {
         digits.len() >= 6
             && digits
@@ -53,16 +53,22 @@ pub(crate) fn is_made_up(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_made_up, is_name, is_package, is_type, made_up};
+    use super::{generated_name, is_generated_name, is_name, is_package, is_type};
 
     #[test]
     fn names_as_openwrt_shows_them() {
-        assert_eq!(made_up(1, "system"), "cfg01e48a");
-        assert_eq!(made_up(1, "defaults"), "cfg01e63d");
-        assert_eq!(made_up(2, "zone"), "cfg02dc81");
-        assert_eq!(made_up(3, "device"), "cfg030f15");
-        assert!(is_made_up("cfg030f15") && is_made_up(&made_up(300, "device")));
-        assert!(!is_made_up("cfg") && !is_made_up("cfg030f1") && !is_made_up("cfgABCDEF"));
+        assert_eq!(generated_name(1, "system"), "cfg01e48a");
+        assert_eq!(generated_name(1, "defaults"), "cfg01e63d");
+        assert_eq!(generated_name(2, "zone"), "cfg02dc81");
+        assert_eq!(generated_name(3, "device"), "cfg030f15");
+        assert!(
+            is_generated_name("cfg030f15") && is_generated_name(&generated_name(300, "device"))
+        );
+        assert!(
+            !is_generated_name("cfg")
+                && !is_generated_name("cfg030f1")
+                && !is_generated_name("cfgABCDEF")
+        );
     }
 
     #[test]

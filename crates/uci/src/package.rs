@@ -3,8 +3,8 @@
 use crate::{
     document::{Document, Id, Piece},
     error::{Error, Keyword, Reason, Syntax},
-    names::{is_made_up, is_name, is_type, is_value, made_up},
-    scan::{Fault, Scanner, Statement},
+    names::{generated_name, is_generated_name, is_name, is_type, is_value},
+    scan::{ScanError, Scanner, Statement},
     section::{Element, Item, Section},
     text::written,
 };
@@ -90,7 +90,12 @@ impl Package {
                             else {
                                 break Some(scanner.fault(Reason::TooMany));
                             };
-                            package.take(&text[done..from + n], done, &before, &mut reading);
+                            package.apply_statement(
+                                &text[done..from + n],
+                                done,
+                                &before,
+                                &mut reading,
+                            );
                             done = from + n;
                         }
                         if let Err(reason) = package.may(&statement, &reading, strictness) {
@@ -112,7 +117,7 @@ impl Package {
             }
             let rest = &text[done..scanner.line_end()];
             match pending {
-                Some(statement) => package.take(rest, done, &statement, &mut reading),
+                Some(statement) => package.apply_statement(rest, done, &statement, &mut reading),
                 None => {
                     package.document.read(rest, done, None);
                 }
@@ -151,7 +156,7 @@ impl Package {
         let taken = self
             .sections
             .iter()
-            .find(|s| (!s.anonymous || s.heads.len() > 1) && is_made_up(&s.name));
+            .find(|s| (!s.anonymous || s.heads.len() > 1) && is_generated_name(&s.name));
         Err(Error::Invalid(taken.map_or_else(
             || "reading it back would give another result".to_owned(),
             |section| {
@@ -191,7 +196,7 @@ impl Package {
         self.section(section)?.get(option)?.value()
     }
 
-    fn syntax(&self, text: &[u8], fault: &Fault) -> Syntax {
+    fn syntax(&self, text: &[u8], fault: &ScanError) -> Syntax {
         let rest = &text[fault.at.min(text.len())..];
         let word = rest
             .iter()
@@ -222,8 +227,8 @@ impl Package {
     ) -> Result<(), Reason> {
         match statement.keyword {
             Keyword::Config if strictness == Strictness::Strict => {
-                let kind = text_of(&statement.first.says);
-                match reading.names.get(&text_of(&statement.second.says)) {
+                let kind = text_of(&statement.first.content);
+                match reading.names.get(&text_of(&statement.second.content)) {
                     Some(&n) if self.sections[n].kind != kind => Err(Reason::OtherType),
                     _ => Ok(()),
                 }
@@ -233,13 +238,19 @@ impl Package {
     }
 
     /// Applies a statement as libuci does.
-    fn take(&mut self, text: &[u8], from: usize, statement: &Statement, reading: &mut Reading) {
+    fn apply_statement(
+        &mut self,
+        text: &[u8],
+        from: usize,
+        statement: &Statement,
+        reading: &mut Reading,
+    ) {
         let at = self.document.read(text, from, Some(statement));
-        let name = text_of(&statement.first.says);
+        let name = text_of(&statement.first.content);
         match statement.keyword {
             Keyword::Package => {}
             Keyword::Config => {
-                let called = text_of(&statement.second.says);
+                let called = text_of(&statement.second.content);
                 let n = match reading.names.get(&called) {
                     Some(&n) => {
                         self.sections[n].kind = name;
@@ -258,7 +269,7 @@ impl Package {
                         name,
                         list,
                         Item {
-                            value: statement.second.says.clone(),
+                            value: statement.second.content.clone(),
                             at,
                         },
                     );
@@ -271,7 +282,7 @@ impl Package {
     fn begin(&mut self, kind: String, name: Option<String>, at: Id) -> usize {
         self.counted += 1;
         let anonymous = name.is_none();
-        let name = name.unwrap_or_else(|| made_up(self.counted, &kind));
+        let name = name.unwrap_or_else(|| generated_name(self.counted, &kind));
         self.sections.push(Section {
             kind,
             name,
@@ -653,14 +664,14 @@ impl Package {
         self.sections.insert(to, section);
         if at > 0 && !self.document.blank_before(at) {
             self.document.insert_blank(at);
-            self.settle(at + 1, lines);
+            self.insert_lines(at + 1, lines);
         } else {
-            self.settle(at, lines);
+            self.insert_lines(at, lines);
         }
         Ok(())
     }
 
-    fn settle(&mut self, at: usize, lines: Vec<Piece>) {
+    fn insert_lines(&mut self, at: usize, lines: Vec<Piece>) {
         let (end, after) = (at + lines.len(), self.document.len() > at);
         self.document.put(at, lines);
         if after && !self.document.blank_before(end) {

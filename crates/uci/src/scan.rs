@@ -17,7 +17,7 @@ pub(crate) struct Word {
     /// Range in the text, with quotation marks.
     pub at: Range<usize>,
     /// Content.
-    pub says: Vec<u8>,
+    pub content: Vec<u8>,
 }
 
 /// A statement: its keyword, and up to two words. Missing words are empty.
@@ -34,7 +34,7 @@ pub(crate) struct Statement {
 
 /// A syntax error, and its octet.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
+pub(crate) struct ScanError {
     pub reason: Reason,
     pub at: usize,
     /// Line, from 1, and octet as libuci counts it.
@@ -99,7 +99,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the next statement of this line. `None` if there is no more.
-    pub fn statement(&mut self) -> Result<Option<Statement>, Fault> {
+    pub fn statement(&mut self) -> Result<Option<Statement>, ScanError> {
         while matches!(self.current(), Some(b' ' | b'\t')) {
             self.pos += 1;
         }
@@ -127,11 +127,11 @@ impl<'a> Scanner<'a> {
         let second = match keyword {
             Keyword::Package => Word {
                 at: first.at.end..first.at.end,
-                says: Vec::new(),
+                content: Vec::new(),
             },
             Keyword::Config => {
                 let name = self.argument()?;
-                if !name.says.is_empty() && !is_name(&name.says) {
+                if !name.content.is_empty() && !is_name(&name.content) {
                     return Err(self.fault(Reason::Name));
                 }
                 name
@@ -140,7 +140,7 @@ impl<'a> Scanner<'a> {
         };
         self.blanks();
         let extra = self.argument()?;
-        if !extra.says.is_empty() && !self.lenient {
+        if !extra.content.is_empty() && !self.lenient {
             return Err(self.fault(Reason::TooMany));
         }
         Ok(Some(Statement {
@@ -152,8 +152,8 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns a fault at the current position.
-    pub fn fault(&self, reason: Reason) -> Fault {
-        Fault {
+    pub fn fault(&self, reason: Reason) -> ScanError {
+        ScanError {
             reason,
             at: self.pos,
             line: self.lines,
@@ -162,15 +162,15 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the first word behind the keyword, which is required.
-    fn required(&mut self, keyword: Keyword) -> Result<Word, Fault> {
+    fn required(&mut self, keyword: Keyword) -> Result<Word, ScanError> {
         let word = self.argument()?;
-        if word.says.is_empty() {
+        if word.content.is_empty() {
             return Err(self.fault(Reason::TooFew));
         }
         let (right, reason) = match keyword {
-            Keyword::Package => (is_package(&word.says), Reason::Name),
-            Keyword::Config => (is_type(&word.says), Reason::Type),
-            Keyword::Option | Keyword::List => (is_name(&word.says), Reason::Name),
+            Keyword::Package => (is_package(&word.content), Reason::Name),
+            Keyword::Config => (is_type(&word.content), Reason::Type),
+            Keyword::Option | Keyword::List => (is_name(&word.content), Reason::Name),
         };
         if right {
             Ok(word)
@@ -208,14 +208,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the next word of the buffer; empty at the end.
-    fn argument(&mut self) -> Result<Word, Fault> {
+    fn argument(&mut self) -> Result<Word, ScanError> {
         self.blanks();
         let from = self.pos;
         if self.current() == Some(b';') {
             self.pos += 1;
             return Ok(Word {
                 at: from..from,
-                says: Vec::new(),
+                content: Vec::new(),
             });
         }
         let mut says = Vec::new();
@@ -255,7 +255,7 @@ impl<'a> Scanner<'a> {
         if self.current().is_some_and(|c| c != b';') {
             self.pos += 1;
         }
-        Ok(Word { at, says })
+        Ok(Word { at, content: says })
     }
 
     fn literal(&mut self, says: &mut Vec<u8>) {
@@ -266,7 +266,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads the text between two quotation marks, over any number of lines.
-    fn quotation(&mut self, quote: u8, says: &mut Vec<u8>) -> Result<(), Fault> {
+    fn quotation(&mut self, quote: u8, says: &mut Vec<u8>) -> Result<(), ScanError> {
         self.pos += 1;
         loop {
             match self.current() {
@@ -312,8 +312,8 @@ pub fn arguments(text: &[u8]) -> Vec<Result<Vec<Vec<u8>>, Reason>> {
         let mut words = Vec::new();
         let line = loop {
             match scanner.argument() {
-                Ok(word) if word.says.is_empty() => break Ok(words),
-                Ok(word) => words.push(word.says),
+                Ok(word) if word.content.is_empty() => break Ok(words),
+                Ok(word) => words.push(word.content),
                 Err(fault) => break Err(fault.reason),
             }
         };
@@ -345,7 +345,7 @@ pub(crate) fn whole(text: &[u8]) -> usize {
     while scanner.line().is_some() {
         let read = loop {
             match scanner.argument() {
-                Ok(word) if word.says.is_empty() => break true,
+                Ok(word) if word.content.is_empty() => break true,
                 Ok(_) => {}
                 Err(_) => break false,
             }

@@ -1,8 +1,8 @@
 //! The folder of configuration files, and the folder of uncommitted changes.
 
 mod disk;
-mod opened;
-mod waiting;
+mod open_package;
+mod uncommitted;
 
 use crate::{
     change::{Change, Verb},
@@ -11,7 +11,7 @@ use crate::{
     package::{Package, Strictness},
 };
 use disk::{Hold, failed, lock, lock_changes, sweep, trusted, write};
-pub use opened::Opened;
+pub use open_package::OpenPackage;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Seek, Write},
@@ -129,7 +129,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Syntax`], [`Error::Io`].
-    pub fn open(&self, name: &str) -> Result<Opened, Error> {
+    pub fn open(&self, name: &str) -> Result<OpenPackage, Error> {
         let (path, waits) = self.path(name)?;
         if !path.is_file() {
             return Err(absent(&path));
@@ -174,18 +174,18 @@ impl Store {
         path: PathBuf,
         waits: bool,
         hold: Hold,
-    ) -> Result<(Opened, Option<File>), Error> {
+    ) -> Result<(OpenPackage, Option<File>), Error> {
         let mut changes = Vec::new();
         let mut last = None;
         if waits {
             let name = package.name();
             let (folder, others) = self.changes.split_last().expect("there is always one");
             for folder in others {
-                if let Some((found, _)) = waiting::read(folder, name, Hold::Shared)? {
+                if let Some((found, _)) = uncommitted::read(folder, name, Hold::Shared)? {
                     changes.extend(found);
                 }
             }
-            if let Some((found, file)) = waiting::read(folder, name, hold)? {
+            if let Some((found, file)) = uncommitted::read(folder, name, hold)? {
                 changes.extend(found);
                 last = Some(file);
             }
@@ -195,7 +195,7 @@ impl Store {
                 let _ = change.apply(&mut package);
             }
         }
-        let opened = Opened {
+        let opened = OpenPackage {
             package,
             changes,
             path,
@@ -208,12 +208,12 @@ impl Store {
     ///
     /// # Errors
     /// Those of the edit, [`Error::Io`].
-    pub fn change(&self, opened: &mut Opened, change: &Change) -> Result<(), Error> {
+    pub fn change(&self, opened: &mut OpenPackage, change: &Change) -> Result<(), Error> {
         change.apply(&mut opened.package)?;
         if opened.waits {
-            self.note(opened, std::slice::from_ref(change))
+            self.store_changes(opened, std::slice::from_ref(change))
         } else {
-            opened.put()
+            opened.write()
         }
     }
 
@@ -221,7 +221,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::change`].
-    pub fn add(&self, opened: &mut Opened, kind: &str) -> Result<String, Error> {
+    pub fn add(&self, opened: &mut OpenPackage, kind: &str) -> Result<String, Error> {
         let section = opened.package.add(kind)?.to_owned();
         let change = Change {
             verb: Verb::Add,
@@ -230,9 +230,9 @@ impl Store {
             value: Some(kind.into()),
         };
         if opened.waits {
-            self.note(opened, &[change])?;
+            self.store_changes(opened, &[change])?;
         } else {
-            opened.put()?;
+            opened.write()?;
         }
         Ok(section)
     }
@@ -241,7 +241,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn note(&self, opened: &Opened, changes: &[Change]) -> Result<(), Error> {
+    pub fn store_changes(&self, opened: &OpenPackage, changes: &[Change]) -> Result<(), Error> {
         let folder = self.changes.last().expect("there is always one");
         if fs::symlink_metadata(folder).is_err() {
             // Same mode as the configuration, which may hold secrets.
@@ -261,7 +261,7 @@ impl Store {
             .iter()
             .flat_map(|change| change.line(name))
             .collect();
-        waiting::append(&path, &mut open, &lines)
+        uncommitted::append(&path, &mut open, &lines)
     }
 
     /// Writes uncommitted changes to the file, atomically.
@@ -280,7 +280,7 @@ impl Store {
         }
         opened.package.check()?;
         sweep(&opened.path);
-        opened.put()?;
+        opened.write()?;
         // Only now: a process stopped in between has written the file, and finds the changes
         // uncommitted once more. Locked since reading: changes of others come behind.
         if let Some(file) = last {
@@ -297,7 +297,7 @@ impl Store {
     /// [`Error::Invalid`] for a file given by path, [`Error::Io`].
     pub fn revert(
         &self,
-        opened: &Opened,
+        opened: &OpenPackage,
         section: Option<&str>,
         option: Option<&str>,
     ) -> Result<(), Error> {
@@ -337,7 +337,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::change`].
-    pub fn merge(&self, opened: &mut Opened, other: &Package) -> Result<(), Error> {
+    pub fn merge(&self, opened: &mut OpenPackage, other: &Package) -> Result<(), Error> {
         let mut changes = Vec::new();
         for section in other.sections() {
             let value = Some(section.kind.clone().into_bytes());
@@ -381,9 +381,9 @@ impl Store {
             }
         }
         if opened.waits {
-            self.note(opened, &changes)
+            self.store_changes(opened, &changes)
         } else {
-            opened.put()
+            opened.write()
         }
     }
 
@@ -395,7 +395,7 @@ impl Store {
         let path = self.config.join(package.name());
         write(
             &path,
-            &crate::export(package, false, crate::Names::Extended),
+            &crate::export(package, false, crate::NameStyle::Extended),
         )
     }
 }

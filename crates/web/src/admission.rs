@@ -36,7 +36,7 @@ struct Connection {
 
 /// Admission of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct AdmittedConnection {
     /// Number of the connection.
     pub number: u64,
     /// The connection that the new one displaces.
@@ -66,8 +66,13 @@ impl Admission {
 
     /// Admits a connection of this client, from this address, or refuses it. A displaced connection
     /// no longer counts.
-    pub fn enter(&mut self, client: Client, address: IpAddr, now: Duration) -> Option<Place> {
-        let client = client.whole();
+    pub fn enter(
+        &mut self,
+        client: Client,
+        address: IpAddr,
+        now: Duration,
+    ) -> Option<AdmittedConnection> {
+        let client = client.normalized();
         let dismissed = self.room(client, address, now)?;
         if let Some(number) = dismissed {
             self.leave(number);
@@ -81,7 +86,7 @@ impl Admission {
             since: now,
         };
         self.connections.insert(number, connection);
-        Some(Place { number, dismissed })
+        Some(AdmittedConnection { number, dismissed })
     }
 
     /// A whole request has arrived on a connection.

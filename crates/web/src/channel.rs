@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::time::Duration;
 
 use api::server::Peer;
-use api::{Arrivals, Who};
+use api::{AccessLevel, ConnectionSource};
 use hyper::HeaderMap;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -29,19 +29,23 @@ const LONGEST: usize = 64 * 1024;
 const THERE: &[u8] = b"t";
 
 /// Returns both ends: the daemon's, and the server's.
-pub fn pair() -> io::Result<(Ours, OwnedFd)> {
+pub fn pair() -> io::Result<(DaemonEnd, OwnedFd)> {
     let flags = SocketFlags::CLOEXEC;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-    Ok((Ours(ours), theirs))
+    Ok((DaemonEnd(ours), theirs))
 }
 
 /// The daemon's end, before the first message.
 #[derive(Debug)]
-pub struct Ours(OwnedFd);
+pub struct DaemonEnd(OwnedFd);
 
-impl Ours {
+impl DaemonEnd {
     /// Sends the settings and the listening sockets: the other end shares the sockets from now on.
-    pub fn begin(&self, what: &impl Serialize, sockets: &[BorrowedFd<'_>]) -> io::Result<()> {
+    pub fn send_opening(
+        &self,
+        what: &impl Serialize,
+        sockets: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         let opening = Opening {
             what,
             sockets: sockets.len(),
@@ -56,11 +60,14 @@ impl Ours {
 
     /// Returns the later requests of the other end; `who` tells the client of a request by its
     /// headers. Must be called inside a tokio runtime.
-    pub fn questions(self, who: impl Fn(&HeaderMap) -> Who + 'static) -> io::Result<Questions> {
-        Ok(Questions {
+    pub fn into_requests(
+        self,
+        who: impl Fn(&HeaderMap) -> AccessLevel + 'static,
+    ) -> io::Result<ServerRequests> {
+        Ok(ServerRequests {
             control: readable(self.0)?,
             heard: Cell::new(true),
-            who: Box::new(who),
+            access_level: Box::new(who),
         })
     }
 }
@@ -74,14 +81,14 @@ struct Opening<T> {
 }
 
 /// Requests of a server.
-pub struct Questions {
+pub struct ServerRequests {
     control: UnixStream,
     /// True if the server has answered since the last probe.
     heard: Cell<bool>,
-    who: Box<dyn Fn(&HeaderMap) -> Who>,
+    access_level: Box<dyn Fn(&HeaderMap) -> AccessLevel>,
 }
 
-impl Questions {
+impl ServerRequests {
     /// Returns when the other end misses two probes in a row, a pause apart. A single miss may be
     /// due to this process's own sleep. Requires a concurrent [`Arrivals::accept`].
     pub async fn silence(&self, pause: Duration) {
@@ -99,7 +106,7 @@ impl Questions {
     }
 }
 
-impl Arrivals for Questions {
+impl ConnectionSource for ServerRequests {
     async fn accept(&self) -> io::Result<UnixStream> {
         loop {
             let received = received(&self.control).await?;
@@ -124,22 +131,24 @@ impl Arrivals for Questions {
         Peer::Process(0)
     }
 
-    fn who(&self, headers: &HeaderMap) -> Who {
-        (self.who)(headers)
+    fn access_level(&self, headers: &HeaderMap) -> AccessLevel {
+        (self.access_level)(headers)
     }
 }
 
 /// The server's end.
-pub struct Theirs {
+pub struct ServerEnd {
     control: UnixStream,
 }
 
-impl Theirs {
+impl ServerEnd {
     /// Waits for the daemon's first message. Must be called inside a tokio runtime.
     ///
     /// # Errors
     /// The other end does not belong to the daemon.
-    pub fn open<T: DeserializeOwned>(control: OwnedFd) -> io::Result<(Self, T, Vec<OwnedFd>)> {
+    pub fn accept_opening<T: DeserializeOwned>(
+        control: OwnedFd,
+    ) -> io::Result<(Self, T, Vec<OwnedFd>)> {
         let mut text = vec![0; LONGEST];
         let (length, _) = receive(control.as_fd(), &mut text, RecvFlags::empty())?;
         let opening: Opening<T> = serde_json::from_slice(&text[..length])?;
@@ -235,7 +244,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{Front, Listeners, Settings};
+    use crate::{FrontendSettings, Listeners, Settings};
 
     fn runtime() -> tokio::runtime::Runtime {
         tokio::runtime::Builder::new_current_thread()
@@ -246,21 +255,23 @@ mod tests {
 
     fn listeners(count: usize) -> Listeners {
         let bound = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("bound"));
-        Listeners::of(bound.collect())
+        Listeners::from_sockets(bound.collect())
     }
 
     #[test]
     fn what_to_serve_and_where_arrives() {
         let (ours, theirs) = pair().expect("a pair");
-        let front = Front {
+        let front = FrontendSettings {
             hosts: (0..1000).map(|n| format!("router{n}.example")).collect(),
-            ..Settings::default().front()
+            ..Settings::default().frontend()
         };
         let bound = listeners(40);
-        ours.begin(&front, &bound.descriptors()).expect("said");
+        ours.send_opening(&front, &bound.descriptors())
+            .expect("said");
         runtime().block_on(async {
-            let (_, heard, found) = Theirs::open::<Front>(theirs).expect("heard");
-            let found = Listeners::of(found);
+            let (_, heard, found) =
+                ServerEnd::accept_opening::<FrontendSettings>(theirs).expect("heard");
+            let found = Listeners::from_sockets(found);
             assert_eq!(heard.hosts, front.hosts);
             assert_eq!(found.addresses(), bound.addresses());
         });
@@ -269,11 +280,14 @@ mod tests {
     #[test]
     fn each_question_has_a_connection_and_the_end_is_seen() {
         let (ours, theirs) = pair().expect("a pair");
-        let front = Settings::default().front();
-        ours.begin(&front, &[]).expect("said");
+        let front = Settings::default().frontend();
+        ours.send_opening(&front, &[]).expect("said");
         runtime().block_on(async {
-            let questions = ours.questions(|_| Who::Guest).expect("a socket");
-            let (theirs, ..) = Theirs::open::<Front>(theirs).expect("heard");
+            let questions = ours
+                .into_requests(|_| AccessLevel::Guest)
+                .expect("a socket");
+            let (theirs, ..) =
+                ServerEnd::accept_opening::<FrontendSettings>(theirs).expect("heard");
             for _ in 0..3 {
                 let mine = theirs.connect().expect("a connection");
                 let other = questions.accept().await.expect("the other end");
@@ -291,10 +305,14 @@ mod tests {
     fn who_hangs_is_noticed() {
         const PAUSE: Duration = Duration::from_millis(100);
         let (ours, theirs) = pair().expect("a pair");
-        ours.begin(&Settings::default().front(), &[]).expect("said");
+        ours.send_opening(&Settings::default().frontend(), &[])
+            .expect("said");
         runtime().block_on(async {
-            let questions = ours.questions(|_| Who::Guest).expect("a socket");
-            let (theirs, ..) = Theirs::open::<Front>(theirs).expect("heard");
+            let questions = ours
+                .into_requests(|_| AccessLevel::Guest)
+                .expect("a socket");
+            let (theirs, ..) =
+                ServerEnd::accept_opening::<FrontendSettings>(theirs).expect("heard");
             let hangs = async || {
                 tokio::select! {
                     () = questions.silence(PAUSE) => true,
@@ -316,7 +334,9 @@ mod tests {
     fn other_things_than_questions_are_survived() {
         let (ours, theirs) = pair().expect("a pair");
         runtime().block_on(async {
-            let questions = ours.questions(|_| Who::Guest).expect("a socket");
+            let questions = ours
+                .into_requests(|_| AccessLevel::Guest)
+                .expect("a socket");
             let say = |octets: &[u8], passed: Option<BorrowedFd<'_>>| {
                 send(theirs.as_fd(), octets, passed).expect("there is room");
             };
@@ -370,7 +390,10 @@ mod tests {
             ..api::Limits::default()
         };
         runtime().block_on(async {
-            let questions = Rc::new(ours.questions(|_| Who::Guest).expect("a socket"));
+            let questions = Rc::new(
+                ours.into_requests(|_| AccessLevel::Guest)
+                    .expect("a socket"),
+            );
             let routes = api::Routes::new([]);
             tokio::select! {
                 () = api::serve(questions, &routes, limits) => {}
@@ -392,7 +415,10 @@ mod tests {
             send(ours.0.as_fd(), said, None).expect("said");
             drop(ours);
             runtime().block_on(async {
-                assert!(Theirs::open::<Front>(theirs).is_err(), "{said:?}");
+                assert!(
+                    ServerEnd::accept_opening::<FrontendSettings>(theirs).is_err(),
+                    "{said:?}"
+                );
             });
         }
     }

@@ -76,9 +76,9 @@ impl Host {
 }
 
 /// Host names that the server accepts.
-pub struct Hosts(Vec<Host>);
+pub struct AcceptedHosts(Vec<Host>);
 
-impl Hosts {
+impl AcceptedHosts {
     /// Takes the configured hosts; entries that are neither name nor address are left out.
     pub fn new<'a>(configured: impl IntoIterator<Item = &'a str>) -> Self {
         let parse = |text: &str| match Authority::parse(text) {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn admits_its_own_and_what_was_configured() {
-        let hosts = Hosts::new([
+        let hosts = AcceptedHosts::new([
             "router.lan",
             "Weir.example.",
             "2001:db8::7",
@@ -239,7 +239,7 @@ mod tests {
             let _ = Authority::parse(&text);
             let own = Authority { host: Host::Name("localhost".into()), port: None };
             let _ = same_origin(&text, &own, false);
-            let _ = Hosts::new([text.as_str()]);
+            let _ = AcceptedHosts::new([text.as_str()]);
         }
 
         #[test]
@@ -247,7 +247,7 @@ mod tests {
             let local = IpAddr::from([192, 168, 1, 1]);
             if let Some(authority) = Authority::parse(&text) {
                 let own = authority.host.is_local() || authority.host == Host::Address(local);
-                prop_assert_eq!(Hosts::new([]).admit(&authority.host, local), own);
+                prop_assert_eq!(AcceptedHosts::new([]).admit(&authority.host, local), own);
             }
         }
     }

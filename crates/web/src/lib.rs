@@ -2,7 +2,7 @@
 //! behind the login.
 //!
 //! Two processes share this crate. Network clients reach the [`Door`], in an unprivileged process:
-//! HTTP, TLS, the page's files, hosts, origins, CSRF. The daemon has the [`Warden`]: the password,
+//! HTTP, TLS, the page's files, hosts, origins, CSRF. The daemon has the [`Authenticator`]: the password,
 //! sessions, the certificate's files. A [`channel`] connects them. The door listens on loopback by
 //! default and serves:
 //!
@@ -22,21 +22,22 @@
 pub mod accept;
 pub mod admission;
 pub mod assets;
-mod behind;
+mod auth;
+mod backend;
 pub mod channel;
 mod claim;
 mod clock;
-mod devices;
-mod door;
 mod error;
-pub mod guard;
 pub mod host;
+mod known_devices;
 mod login;
 mod messages;
+mod page_server;
 pub mod password;
 mod pool;
 pub mod rate;
-mod reply;
+pub mod request_checks;
+mod response;
 mod route;
 pub mod secret;
 mod serve;
@@ -46,20 +47,19 @@ pub mod throttle;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod token;
-mod warden;
 
-pub use behind::Behind;
+pub use auth::{Authenticator, MetricsSource};
+pub use backend::Backend;
 pub use clock::Clock;
-pub use door::Door;
 pub use error::WebError;
-pub use guard::Peer;
 pub use login::SessionState;
-pub use messages::{Device, Pair, Sought};
-pub use pool::{Pool, RequestBody, Slot};
-pub use reply::protect;
-pub use serve::{Listeners, Served, serve};
+pub use messages::{Device, DeviceQuery, PemPair};
+pub use page_server::PageServer;
+pub use pool::{ConnectionPool, RequestBody, Slot};
+pub use request_checks::ClientConnection;
+pub use response::protect;
+pub use serve::{HttpService, Listeners, serve};
 pub use settings::{
-    DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FiguresFor, Front, Limits, Metrics, Settings, Tls,
-    password_file,
+    DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FrontendSettings, Limits, Metrics, MetricsAccess,
+    Settings, Tls, password_file,
 };
-pub use warden::{Figures, Warden};

@@ -1,17 +1,17 @@
 //! Login, logout and password requests of the page; the daemon decides.
 
 use api::Problem;
-use api::server::Answer;
+use api::server::ResponseBody;
 use hyper::http::request::Parts;
 use hyper::{Response, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::behind::Behind;
-use crate::guard::{self, Peer};
+use crate::backend::Backend;
 use crate::host::Authority;
-use crate::messages::{Login, Opened, Password, Tokens, Whose};
+use crate::messages::{ClientSession, LoginRequest, NewSession, PasswordChange, SessionTokens};
 use crate::pool;
-use crate::reply::{self, Refused};
+use crate::request_checks::{self, ClientConnection};
+use crate::response::{self, Rejection};
 use crate::token::Token;
 
 /// Answer to `GET /api/session`, and to each request that changes the session.
@@ -45,50 +45,52 @@ struct PasswordBody {
 }
 
 /// A request that has passed the first checks.
-pub(crate) struct Visit<'a> {
+pub(crate) struct CheckedRequest<'a> {
     pub(crate) parts: &'a Parts,
-    pub(crate) peer: Peer,
+    pub(crate) peer: ClientConnection,
     pub(crate) own: Authority,
-    pub(crate) behind: &'a Behind,
+    pub(crate) backend: &'a Backend,
 }
 
-impl Visit<'_> {
+impl CheckedRequest<'_> {
     /// Returns true if the client is on this machine. A proxy without headers of its own speaks
     /// HTTP/1.0, as nginx does by default.
     fn is_local(&self) -> bool {
         self.parts.version >= Version::HTTP_11
-            && guard::is_local(&self.parts.headers, &self.own, &self.peer)
+            && request_checks::is_local(&self.parts.headers, &self.own, &self.peer)
     }
 
     /// Returns the tokens in the client's session cookies.
     fn tokens(&self) -> Vec<Token> {
-        guard::tokens(&self.parts.headers, self.peer.cookie())
+        request_checks::tokens(&self.parts.headers, self.peer.cookie())
     }
 
     /// Returns the token of a device that logged in before.
     fn device(&self) -> Option<Token> {
-        guard::tokens(&self.parts.headers, self.peer.device_cookie()).pop()
+        request_checks::tokens(&self.parts.headers, self.peer.device_cookie()).pop()
     }
 
     /// Returns true if the browser speaks TLS, with this server or with a proxy before it. A client
     /// that claims TLS wrongly only loses its cookie.
     fn is_secure(&self) -> bool {
         self.peer.tls
-            || guard::only(
+            || request_checks::only(
                 &self.parts.headers,
                 hyper::header::HeaderName::from_static("x-forwarded-proto"),
             ) == Some("https")
     }
 
     /// Asks the daemon for the client's session, by its cookies.
-    pub(crate) async fn whose(&self) -> Result<Whose, Refused> {
+    pub(crate) async fn session(&self) -> Result<ClientSession, Rejection> {
         let tokens = self.tokens();
-        self.behind.told("/page/session", &Tokens { tokens }).await
+        self.backend
+            .request("/page/session", &SessionTokens { tokens })
+            .await
     }
 
-    pub(crate) fn state(&self, whose: &Whose) -> Response<Answer> {
+    pub(crate) fn state(&self, whose: &ClientSession) -> Response<ResponseBody> {
         let token = whose.token.as_ref();
-        reply::json(&SessionState {
+        response::json(&SessionState {
             user: token.is_some(),
             password_set: whose.password_set,
             csrf: token.map(Token::csrf).unwrap_or_default(),
@@ -96,25 +98,28 @@ impl Visit<'_> {
         })
     }
 
-    pub(crate) async fn login(&self, body: &[u8]) -> Result<Response<Answer>, Refused> {
-        guard::is_json(&self.parts.headers)?;
+    pub(crate) async fn login(&self, body: &[u8]) -> Result<Response<ResponseBody>, Rejection> {
+        request_checks::is_json(&self.parts.headers)?;
         let asked: LoginBody = parse(body)?;
-        let login = Login {
+        let login = LoginRequest {
             address: self.peer.address,
             password: asked.password,
             former: self.tokens(),
             device: self.device(),
         };
-        let opened: Opened = self.behind.told("/page/login", &login).await?;
+        let opened: NewSession = self.backend.request("/page/login", &login).await?;
         Ok(self.opened(opened))
     }
 
-    pub(crate) async fn logout(&self) -> Result<Response<Answer>, Refused> {
+    pub(crate) async fn logout(&self) -> Result<Response<ResponseBody>, Rejection> {
         let tokens = self.tokens();
-        let _: api::Nothing = self.behind.told("/page/logout", &Tokens { tokens }).await?;
-        let mut response = self.state(&self.whose().await?);
+        let _: api::EmptyBody = self
+            .backend
+            .request("/page/logout", &SessionTokens { tokens })
+            .await?;
+        let mut response = self.state(&self.session().await?);
         let headers = response.headers_mut();
-        reply::set_cookie(headers, self.peer.cookie(), None, self.is_secure());
+        response::set_cookie(headers, self.peer.cookie(), None, self.is_secure());
         Ok(response)
     }
 
@@ -123,10 +128,10 @@ impl Visit<'_> {
         &self,
         body: &[u8],
         session: Option<&Token>,
-    ) -> Result<Response<Answer>, Refused> {
-        guard::is_json(&self.parts.headers)?;
+    ) -> Result<Response<ResponseBody>, Rejection> {
+        request_checks::is_json(&self.parts.headers)?;
         let asked: PasswordBody = parse(body)?;
-        let password = Password {
+        let password = PasswordChange {
             address: self.peer.address,
             local: self.is_local(),
             claim: asked.claim,
@@ -136,25 +141,25 @@ impl Visit<'_> {
             former: self.tokens(),
             device: self.device(),
         };
-        let opened: Opened = self.behind.told("/page/password", &password).await?;
+        let opened: NewSession = self.backend.request("/page/password", &password).await?;
         Ok(self.opened(opened))
     }
 
     /// Answers with the cookies of a new session.
-    fn opened(&self, Opened { token, device }: Opened) -> Response<Answer> {
+    fn opened(&self, NewSession { token, device }: NewSession) -> Response<ResponseBody> {
         pool::logged_in();
         let text = token.text();
-        let whose = Whose {
+        let whose = ClientSession {
             token: Some(token),
             password_set: true,
         };
         let mut response = self.state(&whose);
         let (name, secure) = (self.peer.cookie(), self.is_secure());
         let headers = response.headers_mut();
-        reply::set_cookie(headers, name, Some(&text), secure);
+        response::set_cookie(headers, name, Some(&text), secure);
         if let Some(device) = device {
             let name = self.peer.device_cookie();
-            reply::set_lasting_cookie(headers, name, &device.text(), secure);
+            response::set_lasting_cookie(headers, name, &device.text(), secure);
         }
         response
     }

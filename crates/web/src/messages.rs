@@ -26,17 +26,17 @@ pub(crate) const SESSION_HEADER: &str = "x-weir-session";
 /// Tokens in a client's cookies.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Tokens {
+pub(crate) struct SessionTokens {
     pub(crate) tokens: Vec<Token>,
 }
 
-impl Body for Tokens {
+impl Body for SessionTokens {
     const EXPECTED: &'static str = "a JSON object with the list `tokens`";
 }
 
 /// Session state of a client.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Whose {
+pub(crate) struct ClientSession {
     /// Token of the session.
     pub(crate) token: Option<Token>,
     /// True if a password is set.
@@ -46,12 +46,12 @@ pub(crate) struct Whose {
 /// Request for the device of an address.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sought {
+pub struct DeviceQuery {
     /// The address.
     pub address: IpAddr,
 }
 
-impl Body for Sought {
+impl Body for DeviceQuery {
     const EXPECTED: &'static str = "a JSON object with `address`";
 }
 
@@ -71,7 +71,7 @@ impl Device {
 
 /// A certificate and its key, as PEM.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct PemPair {
     pub(crate) certificate: String,
     pub(crate) key: String,
 }
@@ -79,19 +79,19 @@ pub struct Pair {
 /// Request for figures.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Bearer {
+pub(crate) struct MetricsRequest {
     /// The token, if the client sent one.
     pub(crate) token: Option<String>,
 }
 
-impl Body for Bearer {
+impl Body for MetricsRequest {
     const EXPECTED: &'static str = "a JSON object with `token`";
 }
 
 /// A login.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Login {
+pub(crate) struct LoginRequest {
     /// Address of the client.
     pub(crate) address: IpAddr,
     pub(crate) password: String,
@@ -101,7 +101,7 @@ pub(crate) struct Login {
     pub(crate) device: Option<Token>,
 }
 
-impl Body for Login {
+impl Body for LoginRequest {
     const EXPECTED: &'static str =
         "a JSON object with `address`, `password`, `former` and `device`";
 }
@@ -109,7 +109,7 @@ impl Body for Login {
 /// A change of the password.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Password {
+pub(crate) struct PasswordChange {
     /// Address of the client.
     pub(crate) address: IpAddr,
     /// True if the client is on this machine: it may set the first password.
@@ -125,14 +125,14 @@ pub(crate) struct Password {
     pub(crate) device: Option<Token>,
 }
 
-impl Body for Password {
+impl Body for PasswordChange {
     const EXPECTED: &'static str = "a JSON object with `address`, `local`, `claim`, `old`, `new`, \
         `session`, `former` and `device`";
 }
 
 /// A new session.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Opened {
+pub(crate) struct NewSession {
     pub(crate) token: Token,
     /// Cookie for this device; `None`: it has one.
     pub(crate) device: Option<Token>,

@@ -9,7 +9,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 
 use crate::WebError;
-use crate::secret::{self, SecretError, Stamp};
+use crate::secret::{self, FileStamp, SecretError};
 use crate::settings::{DEFAULT_PASSWORD_FILE, FORMER_PASSWORD_FILE};
 
 /// Characters that a password must have (NIST SP 800-63B section 5.1.1.2).
@@ -171,7 +171,7 @@ pub fn verify(password: &str, hash: &str) -> Result<bool, HashError> {
 }
 
 /// Returns the hash in a file, and the state of the file; `None` if no password is set.
-pub fn read(file: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
+pub fn read(file: &Path) -> Result<Option<(String, FileStamp)>, SecretError> {
     secret::read(file)
 }
 

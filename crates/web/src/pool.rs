@@ -10,13 +10,13 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use api::server::Answer;
+use api::server::ResponseBody;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use tokio::sync::Notify;
 
 use crate::admission::Admission;
 use crate::clock::Clock;
-use crate::rate::Rate;
+use crate::rate::ConnectionRate;
 use crate::throttle::{Allowance, Client};
 
 /// Time for which the device of an address is cached. The daemon asks the kernel for an unknown
@@ -36,15 +36,15 @@ tokio::task_local! {
 }
 
 /// The connections of one server.
-pub struct Pool {
+pub struct ConnectionPool {
     admission: RefCell<Admission>,
-    rate: Option<RefCell<Rate>>,
+    rate: Option<RefCell<ConnectionRate>>,
     slots: RefCell<HashMap<u64, Rc<Notify>>>,
     clients: RefCell<HashMap<IpAddr, (Client, Duration)>>,
     clock: Clock,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// Allows `most` connections, and `share` of them to each client.
     pub fn new(most: usize, share: usize, clock: Clock) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Pool {
     /// Limits the rate of new connections, for each client and for all together.
     pub fn with_rate(self, [each, all]: [Allowance; 2]) -> Self {
         Self {
-            rate: Some(RefCell::new(Rate::new(each, all))),
+            rate: Some(RefCell::new(ConnectionRate::new(each, all))),
             ..self
         }
     }
@@ -112,24 +112,24 @@ impl Pool {
             pool: Rc::clone(self),
             user: client.part(address),
             number: place.number,
-            dismissed,
+            displaced: dismissed,
         }))
     }
 }
 
 /// The slot of one connection, released on drop.
 pub struct Slot {
-    pool: Rc<Pool>,
+    pool: Rc<ConnectionPool>,
     /// The client, if a user is logged in there.
     user: Client,
     number: u64,
-    dismissed: Rc<Notify>,
+    displaced: Rc<Notify>,
 }
 
 impl Slot {
     /// Returns when another connection displaces this one.
-    pub async fn dismissed(&self) {
-        self.dismissed.notified().await;
+    pub async fn displaced(&self) {
+        self.displaced.notified().await;
     }
 
     /// A whole request has arrived.
@@ -178,11 +178,11 @@ impl RequestBody {
             slot,
             ended: Cell::new(false),
         };
-        body.look();
+        body.note_end();
         body
     }
 
-    fn look(&self) {
+    fn note_end(&self) {
         if self.body.is_end_stream()
             && !self.ended.replace(true)
             && let Some(slot) = &self.slot
@@ -203,7 +203,7 @@ impl Body for RequestBody {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         match (&polled, &self.slot) {
             (Poll::Ready(None), Some(slot)) if !self.ended.replace(true) => slot.answering(),
-            _ => self.look(),
+            _ => self.note_end(),
         }
         polled
     }
@@ -218,18 +218,18 @@ impl Body for RequestBody {
 }
 
 /// Body of an answer. The connection waits for the next request when all of it was taken.
-pub(crate) struct ResponseBody {
-    body: Answer,
+pub(crate) struct SlotBody {
+    body: ResponseBody,
     slot: Option<Rc<Slot>>,
 }
 
-impl ResponseBody {
-    pub(crate) fn new(body: Answer, slot: Option<Rc<Slot>>) -> Self {
+impl SlotBody {
+    pub(crate) fn new(body: ResponseBody, slot: Option<Rc<Slot>>) -> Self {
         Self { body, slot }
     }
 }
 
-impl Body for ResponseBody {
+impl Body for SlotBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -249,7 +249,7 @@ impl Body for ResponseBody {
     }
 }
 
-impl Drop for ResponseBody {
+impl Drop for SlotBody {
     fn drop(&mut self) {
         if let Some(slot) = &self.slot {
             slot.waiting();
@@ -263,7 +263,11 @@ mod tests {
 
     use super::*;
 
-    fn ask(pool: &Pool, address: IpAddr, ask: impl Future<Output = Option<Client>>) -> Client {
+    fn ask(
+        pool: &ConnectionPool,
+        address: IpAddr,
+        ask: impl Future<Output = Option<Client>>,
+    ) -> Client {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
@@ -275,7 +279,7 @@ mod tests {
     fn an_address_without_a_device_is_part_of_a_network() {
         let now = Rc::new(Cell::new(Duration::from_secs(100)));
         let clock = Rc::clone(&now);
-        let pool = Pool::new(8, 8, Rc::new(move || clock.get()));
+        let pool = ConnectionPool::new(8, 8, Rc::new(move || clock.get()));
         let device = Client::Device([2, 0, 0, 0, 0, 1]);
         let of = |text: &str, answer: Option<Client>| {
             let address: IpAddr = text.parse().expect("an address");

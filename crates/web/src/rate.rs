@@ -52,7 +52,7 @@ impl Meter {
 }
 
 /// Limits new connections.
-pub struct Rate {
+pub struct ConnectionRate {
     each: Allowance,
     all: Allowance,
     together: Bucket,
@@ -60,7 +60,7 @@ pub struct Rate {
     users: HashMap<Client, Duration>,
 }
 
-impl Rate {
+impl ConnectionRate {
     /// Limits new connections of each client, and of all together.
     pub fn new(each: Allowance, all: Allowance) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Rate {
     /// Takes a connection of a client, from this address, or refuses it. A network has a part of
     /// the common limit, and each of its addresses a part of the network's.
     pub fn take(&mut self, client: Client, address: IpAddr, now: Duration) -> bool {
-        let (client, own) = (client.whole(), client.part(address));
+        let (client, own) = (client.normalized(), client.part(address));
         let is_user = self.is_user(own, now);
         let network = Some(client).filter(|_| !is_user && client != own);
         let mut taken = Vec::with_capacity(2);
@@ -109,7 +109,7 @@ impl Rate {
 
     /// Marks a client with a logged-in user: its connections no longer count among all.
     pub fn set_user(&mut self, client: Client, now: Duration) {
-        let client = client.whole();
+        let client = client.normalized();
         if !self.users.contains_key(&client) {
             make_room(&mut self.users, USERS, |until| *until, now);
         }

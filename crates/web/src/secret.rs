@@ -73,7 +73,7 @@ impl SecretError {
 
 /// Observed state of a file: another inode, time or length means that it changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     device: u64,
     inode: u64,
     length: u64,
@@ -81,7 +81,7 @@ pub struct Stamp {
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(metadata: &fs::Metadata) -> Self {
         Self {
             device: metadata.dev(),
@@ -100,7 +100,7 @@ impl Stamp {
 
 /// Reads a plain file that belongs to root or this user and is closed to others. `None` if the file
 /// does not exist.
-pub fn read(path: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
+pub fn read(path: &Path) -> Result<Option<(String, FileStamp)>, SecretError> {
     let io = |source| SecretError::Io {
         path: path.to_owned(),
         source,
@@ -134,7 +134,7 @@ pub fn read(path: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
     if text.len() as u64 > LONGEST {
         return Err(content("is too long"));
     }
-    Ok(Some((text, Stamp::of(&metadata))))
+    Ok(Some((text, FileStamp::of(&metadata))))
 }
 
 /// Reads a file that holds a token. A missing file is an error, as an empty one is.
@@ -255,12 +255,12 @@ mod tests {
     fn a_change_is_seen() {
         let place = Directory::new();
         let file = place.join("secret");
-        assert_eq!(Stamp::at(&file), None);
+        assert_eq!(FileStamp::at(&file), None);
         write(&file, "one").expect("written");
-        let first = Stamp::at(&file);
-        assert!(first.is_some() && first == Stamp::at(&file));
+        let first = FileStamp::at(&file);
+        assert!(first.is_some() && first == FileStamp::at(&file));
         write(&file, "one").expect("written");
-        assert_ne!(first, Stamp::at(&file), "another file of the same text");
+        assert_ne!(first, FileStamp::at(&file), "another file of the same text");
     }
 
     #[test]

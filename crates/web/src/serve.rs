@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
-use api::server::{Answer, Watched};
+use api::server::{ProgressStream, ResponseBody};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -22,9 +22,9 @@ use tokio::task::LocalSet;
 use tracing::debug;
 
 use crate::WebError;
-use crate::guard::Peer;
-use crate::pool::{Pool, RequestBody, ResponseBody, SLOT};
+use crate::pool::{ConnectionPool, RequestBody, SLOT, SlotBody};
 use crate::rate::{CONNECT_ALL, CONNECT_EACH};
+use crate::request_checks::ClientConnection;
 use crate::settings::{Limits, Settings};
 use crate::throttle::{Allowance, Client};
 
@@ -43,11 +43,11 @@ impl Listeners {
     /// can be bound too. Must be called before the capability to bind ports below 1024 is given up.
     pub fn bind(settings: &Settings) -> Result<Self, WebError> {
         settings.check()?;
-        Self::at(&settings.listen)
+        Self::bind_addresses(&settings.listen)
     }
 
     /// Binds these addresses.
-    pub fn at(addresses: &[SocketAddr]) -> Result<Self, WebError> {
+    pub fn bind_addresses(addresses: &[SocketAddr]) -> Result<Self, WebError> {
         addresses
             .iter()
             .map(|address| {
@@ -61,7 +61,7 @@ impl Listeners {
     }
 
     /// Takes sockets that another process bound.
-    pub fn of<T: Into<StdListener>>(sockets: Vec<T>) -> Self {
+    pub fn from_sockets<T: Into<StdListener>>(sockets: Vec<T>) -> Self {
         Self(sockets.into_iter().map(Into::into).collect())
     }
 
@@ -105,12 +105,12 @@ fn bind(address: SocketAddr) -> io::Result<StdListener> {
 }
 
 /// A service that answers HTTP requests.
-pub trait Served: 'static {
+pub trait HttpService: 'static {
     /// Returns the limits of clients.
     fn limits(&self) -> Limits;
 
     /// Returns the allowances to connect: of one client, and of all clients together.
-    fn connects(&self) -> [Allowance; 2] {
+    fn connection_limits(&self) -> [Allowance; 2] {
         [CONNECT_EACH, CONNECT_ALL]
     }
 
@@ -123,14 +123,18 @@ pub trait Served: 'static {
     }
 
     /// Answers one request.
-    fn answer(
+    fn respond(
         &self,
         request: Request<RequestBody>,
-        peer: Peer,
-    ) -> impl Future<Output = Response<Answer>>;
+        peer: ClientConnection,
+    ) -> impl Future<Output = Response<ResponseBody>>;
 
     /// Handles a connection: HTTP, unless a handshake comes before it.
-    fn converse(&self, stream: TcpStream, peer: Peer) -> impl Future<Output = io::Result<()>>
+    fn serve_connection(
+        &self,
+        stream: TcpStream,
+        peer: ClientConnection,
+    ) -> impl Future<Output = io::Result<()>>
     where
         Self: Sized,
     {
@@ -145,7 +149,7 @@ pub trait Served: 'static {
 ///
 /// # Errors
 /// The sockets cannot be used.
-pub async fn serve<S: Served>(listeners: Listeners, served: Rc<S>) -> io::Result<Infallible> {
+pub async fn serve<S: HttpService>(listeners: Listeners, served: Rc<S>) -> io::Result<Infallible> {
     let sockets = listeners.0.into_iter().map(TcpListener::from_std);
     let sockets: Vec<TcpListener> = sockets.collect::<Result<_, _>>()?;
     let limits = served.limits();
@@ -153,8 +157,8 @@ pub async fn serve<S: Served>(listeners: Listeners, served: Rc<S>) -> io::Result
         let served = Rc::clone(&served);
         Rc::new(move || served.now())
     };
-    let pool = Pool::new(limits.connections, limits.per_address, clock);
-    let pool = Rc::new(pool.with_rate(served.connects()));
+    let pool = ConnectionPool::new(limits.connections, limits.per_address, clock);
+    let pool = Rc::new(pool.with_rate(served.connection_limits()));
     let connections = LocalSet::new();
     let all = sockets.iter().map(|socket| accept(socket, &served, &pool));
     Ok(connections.run_until(together(all)).await)
@@ -172,7 +176,11 @@ async fn together(loops: impl Iterator<Item = impl Future<Output = Infallible>>)
     .await
 }
 
-async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, pool: &Rc<Pool>) -> Infallible {
+async fn accept<S: HttpService>(
+    listener: &TcpListener,
+    served: &Rc<S>,
+    pool: &Rc<ConnectionPool>,
+) -> Infallible {
     loop {
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -197,7 +205,7 @@ async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, pool: &Rc<Poo
                 ended = converse(stream, address, &served) => if let Err(error) = ended {
                     debug!(%address, %error, "a client went away");
                 },
-                () = place.dismissed() => debug!(
+                () = place.displaced() => debug!(
                     %address,
                     "closed a connection to make room for another client"
                 ),
@@ -208,31 +216,35 @@ async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, pool: &Rc<Poo
     }
 }
 
-async fn converse<S: Served>(stream: TcpStream, address: IpAddr, served: &Rc<S>) -> io::Result<()> {
-    let peer = Peer {
+async fn converse<S: HttpService>(
+    stream: TcpStream,
+    address: IpAddr,
+    served: &Rc<S>,
+) -> io::Result<()> {
+    let peer = ClientConnection {
         address,
         local: stream.local_addr()?.ip().to_canonical(),
         tls: false,
     };
     // Answers are written whole: to wait for more data would only delay them.
     stream.set_nodelay(true)?;
-    served.converse(stream, peer).await
+    served.serve_connection(stream, peer).await
 }
 
 /// Speaks HTTP until either side has finished.
-pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: Served>(
+pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: HttpService>(
     stream: T,
-    peer: Peer,
+    peer: ClientConnection,
     served: &S,
 ) {
     let limits = served.limits();
-    let (stream, progress) = Watched::new(stream);
+    let (stream, progress) = ProgressStream::new(stream);
     let service = service_fn(|request: Request<_>| async move {
         // A test may call this without a slot.
         let slot = SLOT.try_with(Rc::clone).ok();
         let request = request.map(|body| RequestBody::new(body, slot.clone()));
-        let answer = served.answer(request, peer).await;
-        Ok::<_, Infallible>(answer.map(|body| ResponseBody::new(body, slot)))
+        let answer = served.respond(request, peer).await;
+        Ok::<_, Infallible>(answer.map(|body| SlotBody::new(body, slot)))
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

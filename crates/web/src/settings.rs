@@ -89,27 +89,27 @@ pub enum Metrics {
     Off,
     /// Clients on this machine.
     Loopback,
-    /// Clients that send `Authorization: Bearer …` with the token in this file: owned by root, mode
+    /// Clients that send `Authorization: MetricsRequest …` with the token in this file: owned by root, mode
     /// 0600, at least 16 characters, one line.
     Token(PathBuf),
 }
 
 /// Settings that the network-facing server needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Front {
+pub struct FrontendSettings {
     /// True to speak HTTPS.
     pub tls: bool,
     /// [`Settings::hosts`].
     pub hosts: Vec<String>,
     /// Access to figures.
-    pub figures: FiguresFor,
+    pub figures: MetricsAccess,
     /// Limits of clients.
     pub limits: Limits,
 }
 
 /// [`Metrics`], without the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FiguresFor {
+pub enum MetricsAccess {
     /// [`Metrics::Off`].
     Nobody,
     /// [`Metrics::Loopback`].
@@ -156,14 +156,14 @@ impl Default for Limits {
 
 impl Settings {
     /// Returns the settings that the network-facing server needs.
-    pub fn front(&self) -> Front {
-        Front {
+    pub fn frontend(&self) -> FrontendSettings {
+        FrontendSettings {
             tls: self.tls != Tls::Off,
             hosts: self.hosts.clone(),
             figures: match self.metrics {
-                Metrics::Off => FiguresFor::Nobody,
-                Metrics::Loopback => FiguresFor::Loopback,
-                Metrics::Token(_) => FiguresFor::Token,
+                Metrics::Off => MetricsAccess::Nobody,
+                Metrics::Loopback => MetricsAccess::Loopback,
+                Metrics::Token(_) => MetricsAccess::Token,
             },
             limits: self.limits,
         }

@@ -56,7 +56,7 @@ impl From<IpAddr> for Client {
 impl Client {
     /// Returns the client with all of its addresses: a host has a whole IPv6 prefix of 64 bits for
     /// itself, and this machine all its own addresses.
-    pub(crate) fn whole(self) -> Self {
+    pub(crate) fn normalized(self) -> Self {
         let Self::Address(address) = self else {
             return self;
         };
@@ -74,8 +74,8 @@ impl Client {
     /// Returns the client itself, or, if the client is a network, its part with this address.
     pub(crate) fn part(self, address: IpAddr) -> Self {
         match self {
-            Self::Network(_) => Self::Address(address).whole(),
-            one => one.whole(),
+            Self::Network(_) => Self::Address(address).normalized(),
+            one => one.normalized(),
         }
     }
 
@@ -111,7 +111,7 @@ impl Bucket {
         self.full_at = self.full_at.max(now) + allowed.every;
     }
 
-    fn give_back(&mut self, allowed: Allowance) {
+    fn refund(&mut self, allowed: Allowance) {
         self.full_at = self.full_at.saturating_sub(allowed.every);
     }
 }
@@ -172,15 +172,15 @@ impl Throttle {
     }
 
     /// Gives back a try that turned out to be right.
-    pub fn give_back(&mut self, client: impl Into<Client>) {
+    pub fn refund(&mut self, client: impl Into<Client>) {
         let (keys, counted) = self.keys(client.into());
         for (key, allowed) in keys.into_iter().flatten() {
             if let Some(bucket) = self.clients.get_mut(&key) {
-                bucket.give_back(allowed);
+                bucket.refund(allowed);
             }
         }
         if counted {
-            self.together.give_back(self.all);
+            self.together.refund(self.all);
         }
     }
 
@@ -191,7 +191,7 @@ impl Throttle {
 
     /// Returns the buckets of a client. The flag is true if its tries count among all.
     fn keys(&self, client: Client) -> ([Option<(Client, Allowance)>; 2], bool) {
-        let (own, counted) = (client.whole(), !client.is_local());
+        let (own, counted) = (client.normalized(), !client.is_local());
         let network = match own {
             Client::Address(address) if counted => self
                 .network
@@ -203,12 +203,12 @@ impl Throttle {
 }
 
 /// Counts tries of known devices, each for itself.
-pub struct Tries<K> {
+pub struct KeyedThrottle<K> {
     each: Allowance,
     buckets: HashMap<K, Bucket>,
 }
 
-impl<K: Copy + Eq + Hash> Tries<K> {
+impl<K: Copy + Eq + Hash> KeyedThrottle<K> {
     /// Limits the tries of each device.
     pub fn new(each: Allowance) -> Self {
         Self {
@@ -233,9 +233,9 @@ impl<K: Copy + Eq + Hash> Tries<K> {
     }
 
     /// Gives back a try that turned out to be right.
-    pub fn give_back(&mut self, who: K) {
+    pub fn refund(&mut self, who: K) {
         if let Some(bucket) = self.buckets.get_mut(&who) {
-            bucket.give_back(self.each);
+            bucket.refund(self.each);
         }
     }
 }
@@ -346,7 +346,7 @@ mod tests {
         assert!(throttle.take(address("2001:db8::abcd:1:2:3"), now).is_err());
         assert_eq!(throttle.take(address("2001:db8:0:1::1"), now), Ok(()));
         let mapped = Client::from(address("::ffff:192.0.2.1"));
-        assert_eq!(mapped.whole(), address("192.0.2.1").into());
+        assert_eq!(mapped.normalized(), address("192.0.2.1").into());
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
             assert_eq!(tried, [true, true, true, true, false], "{network}");
             assert_eq!(throttle.take(address(other), now), Ok(()));
         }
-        throttle.give_back(address("192.0.2.1"));
+        throttle.refund(address("192.0.2.1"));
         assert_eq!(throttle.take(address("192.0.2.9"), now), Ok(()));
     }
 
@@ -378,7 +378,7 @@ mod tests {
         let (who, now) = (address("192.0.2.1"), Duration::from_secs(100));
         for _ in 0..50 {
             assert_eq!(throttle.take(who, now), Ok(()));
-            throttle.give_back(who);
+            throttle.refund(who);
         }
     }
 

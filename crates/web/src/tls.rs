@@ -2,7 +2,7 @@
 //! self-signed one.
 
 mod files;
-mod own;
+mod self_signed;
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -22,10 +22,10 @@ use tokio_rustls::server::TlsStream;
 use tracing::{info, warn};
 
 use crate::WebError;
-use crate::guard::Peer;
-use crate::messages::Pair;
-use crate::secret::Stamp;
-use crate::serve::{Served, speak};
+use crate::messages::PemPair;
+use crate::request_checks::ClientConnection;
+use crate::secret::FileStamp;
+use crate::serve::{HttpService, speak};
 use crate::settings::{self, Settings};
 
 /// Shortest time between checks for changed files. Checks happen when a client connects.
@@ -42,30 +42,30 @@ https:// before the address, not http://.\n\n";
 
 /// Speaks TLS, with the current certificate.
 #[derive(Default)]
-pub struct Speaker {
+pub struct TlsServer {
     /// `None`: not known yet.
-    acceptor: RefCell<Option<(Pair, TlsAcceptor)>>,
+    acceptor: RefCell<Option<(PemPair, TlsAcceptor)>>,
     looked: Cell<Option<Duration>>,
 }
 
-impl Speaker {
+impl TlsServer {
     /// Does the handshake, then speaks HTTP over TLS. `now`: since some beginning. `pair` returns
     /// the certificate now and then; `None`: it is not available now.
     ///
     /// # Errors
     /// The handshake fails, or exceeds the request time.
-    pub async fn converse<S: Served>(
+    pub async fn converse<S: HttpService>(
         &self,
         stream: TcpStream,
-        peer: Peer,
+        peer: ClientConnection,
         served: &S,
-        pair: impl AsyncFnOnce() -> Option<Pair>,
+        pair: impl AsyncFnOnce() -> Option<PemPair>,
     ) -> io::Result<()> {
         let time = served.limits().request_time;
         let shaken = self.accept(stream, served.now(), pair);
         match tokio::time::timeout(time, shaken).await {
             Ok(Ok(Some(stream))) => {
-                speak(stream, Peer { tls: true, ..peer }, served).await;
+                speak(stream, ClientConnection { tls: true, ..peer }, served).await;
                 Ok(())
             }
             Ok(Ok(None)) => Ok(()),
@@ -79,7 +79,7 @@ impl Speaker {
         &self,
         mut stream: TcpStream,
         now: Duration,
-        pair: impl AsyncFnOnce() -> Option<Pair>,
+        pair: impl AsyncFnOnce() -> Option<PemPair>,
     ) -> io::Result<Option<TlsStream<TcpStream>>> {
         let mut first = [0];
         if stream.peek(&mut first).await? == 1 && first[0] != HANDSHAKE {
@@ -93,14 +93,14 @@ impl Speaker {
             }
             return Ok(None);
         }
-        self.look(now, pair).await;
+        self.refresh(now, pair).await;
         let acceptor = self.acceptor.borrow().as_ref().map(|(_, one)| one.clone());
         let acceptor = acceptor.ok_or(io::ErrorKind::NotConnected)?;
         acceptor.accept(stream).await.map(Some)
     }
 
     /// Asks the daemon for a changed certificate.
-    async fn look(&self, now: Duration, pair: impl AsyncFnOnce() -> Option<Pair>) {
+    async fn refresh(&self, now: Duration, pair: impl AsyncFnOnce() -> Option<PemPair>) {
         let rested = |looked: Duration| now.saturating_sub(looked) < LOOK;
         if self.looked.get().is_some_and(rested) && self.acceptor.borrow().is_some() {
             return;
@@ -120,21 +120,21 @@ impl Speaker {
 }
 
 /// The daemon's files of a certificate and its key.
-pub struct Files {
+pub struct CertificateFiles {
     certificate: PathBuf,
     key: PathBuf,
-    pair: RefCell<Pair>,
-    seen: Cell<[Option<Stamp>; 2]>,
+    pair: RefCell<PemPair>,
+    seen: Cell<[Option<FileStamp>; 2]>,
     looked: Cell<Duration>,
 }
 
-impl Files {
+impl CertificateFiles {
     /// Reads, or creates, the files that the settings name; `None` if the settings disable TLS.
     pub(crate) fn of(settings: &Settings, now: Duration) -> Result<Option<Self>, WebError> {
         let (certificate, key) = match &settings.tls {
             settings::Tls::Off => return Ok(None),
             settings::Tls::Files { certificate, key } => (certificate.clone(), key.clone()),
-            settings::Tls::Own { directory } => own::make(directory, settings)?,
+            settings::Tls::Own { directory } => self_signed::make(directory, settings)?,
         };
         Self::open(certificate, key, now).map(Some)
     }
@@ -144,7 +144,7 @@ impl Files {
     /// # Errors
     /// The files cannot be read, or do not fit each other.
     pub fn open(certificate: PathBuf, key: PathBuf, now: Duration) -> Result<Self, WebError> {
-        let seen = [Stamp::at(&certificate), Stamp::at(&key)];
+        let seen = [FileStamp::at(&certificate), FileStamp::at(&key)];
         let pair = RefCell::new(read(&certificate, &key)?);
         Ok(Self {
             certificate,
@@ -157,16 +157,16 @@ impl Files {
 
     /// Returns the content, read again if the files changed. A pair that is not valid, perhaps half
     /// written, is logged once and ignored; the former certificate stays.
-    pub fn pair(&self, now: Duration) -> Pair {
+    pub fn pair(&self, now: Duration) -> PemPair {
         if now.saturating_sub(self.looked.get()) >= LOOK {
             self.looked.set(now);
-            self.look();
+            self.refresh();
         }
         self.pair.borrow().clone()
     }
 
-    fn look(&self) {
-        let seen = [Stamp::at(&self.certificate), Stamp::at(&self.key)];
+    fn refresh(&self) {
+        let seen = [FileStamp::at(&self.certificate), FileStamp::at(&self.key)];
         if seen == self.seen.replace(seen) {
             return;
         }
@@ -187,8 +187,8 @@ impl Files {
 }
 
 /// Returns the content of the files, if the pair is valid.
-fn read(certificate: &Path, key: &Path) -> Result<Pair, WebError> {
-    let pair = Pair {
+fn read(certificate: &Path, key: &Path) -> Result<PemPair, WebError> {
+    let pair = PemPair {
         certificate: files::certificates(certificate)?,
         key: files::key(key)?,
     };
@@ -201,7 +201,7 @@ fn read(certificate: &Path, key: &Path) -> Result<Pair, WebError> {
     }
 }
 
-fn acceptor(pair: &Pair) -> Result<TlsAcceptor, rustls::Error> {
+fn acceptor(pair: &PemPair) -> Result<TlsAcceptor, rustls::Error> {
     let unreadable = |error| rustls::Error::General(format!("{error}"));
     let chain: Vec<_> = CertificateDer::pem_slice_iter(pair.certificate.as_bytes())
         .collect::<Result<_, _>>()

@@ -39,7 +39,7 @@ impl Token {
         Self(octets)
     }
 
-    pub(crate) fn octets(&self) -> &[u8; 32] {
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 

@@ -27,7 +27,7 @@ const LARGEST: u16 = 1492;
 
 /// A line that can be dialled. Dropping the line stops both ends.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct PppoeLine {
     // Drop order: the router terminates the session, which the other end acknowledges.
     router: Option<Process>,
     another: Option<Process>,
@@ -55,7 +55,7 @@ impl Drop for Files {
     }
 }
 
-impl Line {
+impl PppoeLine {
     /// Starts the PPPoE server.
     pub(super) fn lay(topology: &Topology, options: &Options) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);

@@ -6,12 +6,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kernel::Mac;
-use kernel::hwsim::Sent;
+use kernel::hwsim::TransmittedFrame;
 use kernel::io::{Hwsim, HwsimCounts, Nl80211};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{Action, Air, Counts, Place, Scene, Wall};
+use super::{Action, Counts, MediumModel, Position, Scene, Wall};
 use crate::{Error, Namespace};
 
 /// Maximum age of a radio's power reading while the radio sends, and while idle.
@@ -67,7 +67,7 @@ impl Medium {
         let entered = runtime.enter();
         let hwsim = Hwsim::register().map_err(refused)?;
         let hwsim = hwsim.ok_or_else(|| Error::Unexpected("no mac80211_hwsim is loaded".into()))?;
-        let mut air = Air::new(scene, seed);
+        let mut air = MediumModel::new(scene, seed);
         let mut found = Vec::new();
         for (name, node, device) in radios {
             let radio = KernelRadio::find(node, device, runtime.handle())?;
@@ -100,7 +100,7 @@ impl Medium {
     pub fn place(&self, radio: &str, x: f64, y: f64) -> Result<(), Error> {
         let radio = radio.to_owned();
         self.change(move |scene| {
-            scene.places.insert(radio, Place::new(x, y));
+            scene.places.insert(radio, Position::new(x, y));
         })
     }
 
@@ -221,7 +221,7 @@ impl KernelRadio {
 
 #[derive(Debug)]
 struct Engine {
-    air: Air,
+    air: MediumModel,
     hwsim: Hwsim,
     radios: Vec<KernelRadio>,
     begun: Instant,
@@ -262,7 +262,7 @@ impl Engine {
     }
 
     /// Passes sent frames to the model. Frames of radios outside the scene are dropped.
-    fn take(&mut self, sent: &mut Vec<Sent>, actions: &mut Vec<Action>) {
+    fn take(&mut self, sent: &mut Vec<TransmittedFrame>, actions: &mut Vec<Action>) {
         for sent in sent.drain(..) {
             let found = self
                 .radios
@@ -304,7 +304,13 @@ impl Engine {
                     flags,
                     rates,
                     signal,
-                } => answers.told(&self.radios[radio].address, cookie, flags, &rates, signal),
+                } => answers.report_status(
+                    &self.radios[radio].address,
+                    cookie,
+                    flags,
+                    &rates,
+                    signal,
+                ),
                 Action::Heard {
                     hearers,
                     frame,
@@ -313,18 +319,18 @@ impl Engine {
                 } => {
                     for (radio, signal) in hearers {
                         let address = &self.radios[radio].address;
-                        answers.heard(address, &frame, rate, signal, frequency);
+                        answers.deliver(address, &frame, rate, signal, frequency);
                     }
                 }
             }
             if answers.len() > DATAGRAM {
                 let full = std::mem::replace(&mut answers, self.hwsim.answers());
-                self.hwsim.say(full)?;
+                self.hwsim.send(full)?;
             }
         }
         match answers.is_empty() {
             true => Ok(()),
-            false => self.hwsim.say(answers),
+            false => self.hwsim.send(answers),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use kernel::Mac;
-use kernel::hwsim::{self, NO_ACK, RATES, Sent};
+use kernel::hwsim::{self, NO_ACK, RATES, TransmittedFrame};
 
 use super::Action;
 
@@ -50,8 +50,8 @@ const BEST_EFFORT: usize = 2;
 
 /// A queued frame.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub sent: Sent,
+pub(super) struct QueuedFrame {
+    pub sent: TransmittedFrame,
     /// Index of the present rate, and the tries with each rate.
     pub step: usize,
     pub tries: [u8; RATES],
@@ -64,8 +64,8 @@ pub(super) struct Waiting {
     pub since: u64,
 }
 
-impl Waiting {
-    pub fn new(mut sent: Sent, since: u64) -> Self {
+impl QueuedFrame {
+    pub fn new(mut sent: TransmittedFrame, since: u64) -> Self {
         refuse_block_ack(&mut sent.frame);
         Self {
             sent,
@@ -170,7 +170,7 @@ pub(super) fn address(frame: &[u8], at: usize) -> Mac {
 /// Returns the indices of the frames that form one A-MPDU: the next frame and those behind it for
 /// the same receiver and category, with the same rate. Voice frames go alone, as in Linux.
 pub(super) fn together(
-    queue: &VecDeque<Waiting>,
+    queue: &VecDeque<QueuedFrame>,
     category: usize,
     rate: &super::rate::Rate,
     aggregate: bool,
@@ -205,13 +205,13 @@ pub(super) fn together(
 }
 
 /// Bytes of a frame in an A-MPDU.
-pub(super) fn subframe(frame: &Waiting) -> usize {
+pub(super) fn subframe(frame: &QueuedFrame) -> usize {
     (DELIMITER + frame.octets()).next_multiple_of(4)
 }
 
 /// Delivers decoded frames and drops them from the queue, in order for each receiver. A receiver of
 /// A-MPDUs puts frames in order (10.25.4); CCMP takes frames out of order for replays.
-pub(super) fn release(queue: &mut VecDeque<Waiting>, out: &mut Vec<Action>) {
+pub(super) fn release(queue: &mut VecDeque<QueuedFrame>, out: &mut Vec<Action>) {
     let mut held: Vec<Mac> = Vec::new();
     queue.retain_mut(|frame| {
         if !frame.done {

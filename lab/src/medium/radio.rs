@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::counts::Counts;
-use super::queue::{CATEGORIES, Waiting};
+use super::queue::{CATEGORIES, QueuedFrame};
 
 /// Slot time, ns (17.4.4).
 const SLOT: u64 = 9000;
@@ -18,7 +18,7 @@ pub(super) struct Radio {
     pub power: f64,
     /// Frequency of the last frame that the radio sent: the radio's present channel.
     pub frequency: Option<u32>,
-    pub queues: [VecDeque<Waiting>; CATEGORIES.len()],
+    pub queues: [VecDeque<QueuedFrame>; CATEGORIES.len()],
     pub windows: [u32; CATEGORIES.len()],
     /// Backoff slots that remain.
     pub slots: u64,
@@ -51,12 +51,12 @@ impl Radio {
 
     /// Returns the highest-priority category with a frame to send.
     pub fn turn(&self) -> Option<usize> {
-        let waits = |queue: &VecDeque<Waiting>| queue.iter().any(|frame| !frame.done);
+        let waits = |queue: &VecDeque<QueuedFrame>| queue.iter().any(|frame| !frame.done);
         self.queues.iter().position(waits)
     }
 
     /// Returns the next frame to send.
-    pub fn head(&self) -> Option<&Waiting> {
+    pub fn head(&self) -> Option<&QueuedFrame> {
         self.queues[self.turn()?].iter().find(|frame| !frame.done)
     }
 
@@ -109,7 +109,7 @@ impl Radio {
 }
 
 /// Interframe space of the frame's category (10.3.2.3.6), ns.
-fn space(frame: &Waiting) -> u64 {
+fn space(frame: &QueuedFrame) -> u64 {
     spaces(frame.sent.frequency).0 + CATEGORIES[frame.category()].space * SLOT
 }
 

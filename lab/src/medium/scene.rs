@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 /// A place in a plane, metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct Position {
     /// To the east.
     pub x: f64,
     /// To the north.
     pub y: f64,
 }
 
-impl Place {
+impl Position {
     /// Returns the place with these coordinates.
     pub fn new(x: f64, y: f64) -> Self {
         Self { x, y }
@@ -26,7 +26,7 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wall {
     /// Its ends.
-    pub ends: [Place; 2],
+    pub ends: [Position; 2],
     /// Loss of a signal that crosses the wall, dB. ITU-R P.2040-3 at 5 GHz, for walls of some 10
     /// cm: plasterboard 2 to 4, wood 6, brick 10, concrete 20.
     pub loss: f64,
@@ -37,7 +37,7 @@ pub struct Wall {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interferer {
     /// Place of the interferer.
-    pub at: Place,
+    pub at: Position,
     /// Transmit power, dBm in 20 MHz.
     pub power: f64,
     /// Share of time, 0 to 1. A microwave oven sends during half of each mains period.
@@ -50,7 +50,7 @@ pub struct Interferer {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     /// Places by name.
-    pub places: BTreeMap<String, Place>,
+    pub places: BTreeMap<String, Position>,
     /// Walls by name.
     pub walls: BTreeMap<String, Wall>,
     /// Interferers.
@@ -98,13 +98,13 @@ impl Default for Scene {
 impl Scene {
     /// Adds a radio at this place.
     pub fn with(mut self, name: &str, x: f64, y: f64) -> Self {
-        self.places.insert(name.to_owned(), Place::new(x, y));
+        self.places.insert(name.to_owned(), Position::new(x, y));
         self
     }
 
     /// Returns the loss in dB between two places at this frequency in MHz, with all crossed walls.
     /// ITU-R P.1238-10, 3.1: `20 log f + N log d - 28`, `N` = 20 up to the breakpoint.
-    pub fn loss(&self, from: Place, to: Place, frequency: u32) -> f64 {
+    pub fn loss(&self, from: Position, to: Position, frequency: u32) -> f64 {
         let distance = from.distance(to).max(1.0);
         let near = distance.min(self.breakpoint.max(1.0));
         let walls = self.walls.values();
@@ -117,8 +117,8 @@ impl Scene {
 }
 
 /// Returns true if two segments cross; touching segments do not cross.
-fn crosses(a: Place, b: Place, [c, d]: [Place; 2]) -> bool {
-    let side = |from: Place, to: Place, of: Place| {
+fn crosses(a: Position, b: Position, [c, d]: [Position; 2]) -> bool {
+    let side = |from: Position, to: Position, of: Position| {
         (to.x - from.x) * (of.y - from.y) - (to.y - from.y) * (of.x - from.x)
     };
     side(a, b, c) * side(a, b, d) < 0.0 && side(c, d, a) * side(c, d, b) < 0.0

@@ -2,7 +2,7 @@
 
 use super::rate::{CHECK_SUM, Rate};
 use super::reception::{decibels, milliwatts, noise, right};
-use super::scene::{Place, Scene};
+use super::scene::{Position, Scene};
 use crate::random::Random;
 
 /// Preamble bits that must be right: the SIGNAL field (17.3.4).
@@ -22,7 +22,7 @@ pub struct Signal {
     pub by: Source,
     /// Centre frequency in MHz; `None` means all channels.
     pub frequency: Option<u32>,
-    pub at: Place,
+    pub at: Position,
     /// Transmit power, dBm.
     pub power: f64,
     /// Start and end, ns.
@@ -209,7 +209,7 @@ impl Spectrum {
     }
 
     /// Returns the radio's place.
-    pub fn place(&self, radio: usize) -> Place {
+    pub fn place(&self, radio: usize) -> Position {
         let places = &self.scene.places;
         places.get(&self.radios[radio]).copied().unwrap_or_default()
     }

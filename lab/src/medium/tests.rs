@@ -7,9 +7,9 @@ mod formulas;
 use std::collections::HashMap;
 
 use kernel::Mac;
-use kernel::hwsim::{ACKNOWLEDGED, NO_ACK, Rate as Told, Sent};
+use kernel::hwsim::{ACKNOWLEDGED, NO_ACK, Rate as Told, TransmittedFrame};
 
-use super::{Action, Air, Scene};
+use super::{Action, MediumModel, Scene};
 
 /// Nanoseconds per second.
 pub(super) const SECOND: u64 = 1_000_000_000;
@@ -21,7 +21,7 @@ pub(super) const FAST: i8 = 7;
 
 /// Outcomes of sent frames.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Results {
     /// Acknowledged and failed frames of each radio.
     pub acknowledged: HashMap<usize, u64>,
     pub failed: HashMap<usize, u64>,
@@ -33,9 +33,9 @@ pub(super) struct Seen {
 
 /// The model, its clock and the outcomes.
 pub(super) struct World {
-    pub air: Air,
+    pub air: MediumModel,
     pub now: u64,
-    pub seen: Seen,
+    pub seen: Results,
     next: u64,
     waiting: HashMap<usize, usize>,
 }
@@ -70,14 +70,14 @@ pub(super) fn rate(index: i8, count: u8, flags: u16) -> [Told; 4] {
 impl World {
     pub fn new(scene: Scene, seed: u64) -> Self {
         let names: Vec<String> = scene.places.keys().cloned().collect();
-        let mut air = Air::new(scene, seed);
+        let mut air = MediumModel::new(scene, seed);
         for (radio, name) in names.iter().enumerate() {
             air.join(name, mac(radio));
         }
         Self {
             air,
             now: 0,
-            seen: Seen::default(),
+            seen: Results::default(),
             next: 1,
             waiting: HashMap::new(),
         }
@@ -92,7 +92,7 @@ impl World {
             frame[length - 8..].copy_from_slice(&cookie.to_be_bytes());
         }
         let group = frame[4] & 1 == 1;
-        let sent = Sent {
+        let sent = TransmittedFrame {
             radio: mac(radio),
             cookie,
             flags: if group { NO_ACK } else { 0 },

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::frame::Frame;
 use crate::generate::{Kind, Side, Step, Workload};
-use crate::outlet::Arrival;
+use crate::test_port::CapturedFrame;
 use crate::{Error, Lab};
 
 use super::plan::{Flowtable, Plan, Report, Start, plain};
-use super::report::{Differing, Involved, Mismatch};
+use super::report::{DifferingOutput, InvolvedStep, Mismatch};
 use super::rig::{HEARSAY, Output, Rig};
 use super::rules::{self, Difference};
 
@@ -24,7 +24,7 @@ pub(super) struct Pair<'a> {
     b: Rig,
     report: Report,
     /// Sent packets, if [`Pair::remember`] was called.
-    history: Option<Vec<Involved>>,
+    history: Option<Vec<InvolvedStep>>,
 }
 
 impl<'a> Pair<'a> {
@@ -101,7 +101,7 @@ impl<'a> Pair<'a> {
         &mut self,
         batch: &[&Step],
         sent: &[Frame],
-        involved: &[Involved],
+        involved: &[InvolvedStep],
         a: &mut Output,
         b: &mut Output,
     ) -> Result<(), Error> {
@@ -170,7 +170,7 @@ impl<'a> Pair<'a> {
         (rest_a, rest_b, forgiven)
     }
 
-    fn mismatch(&self, involved: &[Involved], differing: Vec<Differing>) -> Mismatch {
+    fn mismatch(&self, involved: &[InvolvedStep], differing: Vec<DifferingOutput>) -> Mismatch {
         let mut steps = self.history.clone().unwrap_or_default();
         steps.extend(involved.iter().cloned());
         Mismatch {
@@ -183,10 +183,10 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns the steps of a batch, with their frames as router A gets them.
-    fn involved(&self, batch: &[&Step]) -> Vec<Involved> {
+    fn involved(&self, batch: &[&Step]) -> Vec<InvolvedStep> {
         let involved = |step: &&Step| {
             let (end, frame) = self.a.sealed(self.workload, step);
-            Involved {
+            InvolvedStep {
                 step: step.number,
                 flow: step.flow,
                 side: step.side,
@@ -199,7 +199,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns the flows whose outputs differ, with the frames of both routers.
-    fn differing(&self, a: &Output, b: &Output) -> Vec<Differing> {
+    fn differing(&self, a: &Output, b: &Output) -> Vec<DifferingOutput> {
         let mut found = Vec::new();
         let both = [Side::Client, Side::Server];
         for end in both.iter().flat_map(|side| self.a.ends(*side)) {
@@ -207,12 +207,12 @@ impl<'a> Pair<'a> {
             let mut flows_b = rules::by_flow(b.at(end));
             let keys: BTreeSet<_> = flows_a.keys().chain(flows_b.keys()).copied().collect();
             let outlet = self.a.outlet(end);
-            let shown = |frames: &[Arrival]| frames.iter().map(|a| outlet.close(a)).collect();
+            let shown = |frames: &[CapturedFrame]| frames.iter().map(|a| outlet.close(a)).collect();
             for key in keys {
                 let of_a = flows_a.remove(&key).unwrap_or_default();
                 let of_b = flows_b.remove(&key).unwrap_or_default();
                 if of_a != of_b {
-                    found.push(Differing {
+                    found.push(DifferingOutput {
                         side: outlet.side,
                         at: outlet.name(),
                         a: shown(&of_a),

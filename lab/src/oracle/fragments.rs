@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use net::checksum::fold;
 
-use crate::envelope::Envelope;
+use crate::encapsulation::Encapsulation;
 use crate::frame::Frame;
-use crate::outlet::Arrival;
+use crate::test_port::CapturedFrame;
 use crate::view::{View, word};
 
 /// Reassembles complete sets of fragments, each at the position of the first one. Conntrack
@@ -14,8 +14,8 @@ use crate::view::{View, word};
 /// have room for the outgoing header (fast path of `ip_do_fragment` and `ip6_fragment`). The choice
 /// depends on the driver and on XDP; the whole packet does not. Sets with missing, doubled or
 /// damaged parts stay unchanged.
-pub(super) fn reassemble(frames: &mut Vec<Arrival>) {
-    let mut sets: BTreeMap<(Envelope, Frame), Vec<(usize, Piece)>> = BTreeMap::new();
+pub(super) fn reassemble(frames: &mut Vec<CapturedFrame>) {
+    let mut sets: BTreeMap<(Encapsulation, Frame), Vec<(usize, Piece)>> = BTreeMap::new();
     for (index, arrival) in frames.iter().enumerate() {
         if let Some(piece) = Piece::of(&arrival.frame) {
             let key = (arrival.envelope.clone(), piece.header.clone());
@@ -109,7 +109,7 @@ mod tests {
     use crate::gateway;
 
     /// Returns the fragments of a packet, cut at `first`.
-    fn cut(ipv6: bool, first: usize) -> Vec<Arrival> {
+    fn cut(ipv6: bool, first: usize) -> Vec<CapturedFrame> {
         let (from, to) = match ipv6 {
             false => (gateway::CLIENT, gateway::SERVER),
             true => (gateway::CLIENT6, gateway::SERVER6),
@@ -118,14 +118,14 @@ mod tests {
         packet.id = 9;
         packet
             .fragments(first)
-            .map(|frame| Arrival {
-                envelope: Envelope::default(),
+            .map(|frame| CapturedFrame {
+                envelope: Encapsulation::default(),
                 frame,
             })
             .to_vec()
     }
 
-    fn assembled(mut frames: Vec<Arrival>) -> Vec<Arrival> {
+    fn assembled(mut frames: Vec<CapturedFrame>) -> Vec<CapturedFrame> {
         reassemble(&mut frames);
         frames
     }

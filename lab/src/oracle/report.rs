@@ -8,7 +8,7 @@ use crate::view::hex;
 
 /// A packet sent when the routers differed.
 #[derive(Clone, Debug)]
-pub struct Involved {
+pub struct InvolvedStep {
     /// Number of the step in the workload.
     pub step: usize,
     /// Flow of the packet.
@@ -26,7 +26,7 @@ pub struct Involved {
 /// Frames of a flow at the end of a wire, in the order sent. The identifications of the routers'
 /// own packets are zeroed.
 #[derive(Clone, Debug)]
-pub struct Differing {
+pub struct DifferingOutput {
     /// Side of the wire's end.
     pub side: Side,
     /// The end of the wire: `role:device`.
@@ -44,9 +44,9 @@ pub struct Mismatch {
     pub seed: u64,
     /// Packets, after the opening of their flows, that cause the mismatch. Before shrinking: the
     /// whole batch.
-    pub steps: Vec<Involved>,
+    pub steps: Vec<InvolvedStep>,
     /// Differences by flow and wire.
-    pub differing: Vec<Differing>,
+    pub differing: Vec<DifferingOutput>,
     /// True if smaller runs repeated the mismatch; false if the mismatch did not occur again.
     pub shrunk: bool,
     /// Error of the lab that ended shrinking early.

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::frame::{Body, Frame, Mac, Packet};
 use crate::generate::{Flow, Kind, Server, Side, Step, Translation, Workload};
-use crate::outlet::{Arrival, Outlet, is_chatter, outlets};
+use crate::test_port::{CapturedFrame, TestPort, is_chatter, outlets};
 use crate::view::View;
 use crate::wire::Tap;
 use crate::{Error, Lab, Namespace, Options, gateway};
 
-use super::mischief;
+use super::bad_encapsulation;
 use super::plan::{Settle, Start, server};
 
 /// Start of the payload of barrier packets, which show the router's progress.
@@ -27,7 +27,7 @@ pub(super) const HEARSAY: Duration = Duration::from_millis(100);
 pub(super) struct Rig {
     // Drop order: the router under test ends before its namespace.
     settle: Settle,
-    ends: Vec<(Outlet, Tap)>,
+    ends: Vec<(TestPort, Tap)>,
     /// MACs of the router.
     routers: Vec<Mac>,
     barrier: u32,
@@ -47,10 +47,10 @@ struct Learned {
 
 /// Captured frames by end, in order of arrival.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Output(BTreeMap<usize, Vec<Arrival>>);
+pub(super) struct Output(BTreeMap<usize, Vec<CapturedFrame>>);
 
 impl Output {
-    pub(super) fn at(&self, end: usize) -> &[Arrival] {
+    pub(super) fn at(&self, end: usize) -> &[CapturedFrame] {
         self.0.get(&end).map_or(&[], Vec::as_slice)
     }
 
@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    fn push(&mut self, end: usize, arrival: Arrival) {
+    fn push(&mut self, end: usize, arrival: CapturedFrame) {
         self.0.entry(end).or_default().push(arrival);
     }
 
@@ -121,7 +121,7 @@ impl Rig {
         self.lab.flowtable()
     }
 
-    pub(super) fn outlet(&self, end: usize) -> &Outlet {
+    pub(super) fn outlet(&self, end: usize) -> &TestPort {
         &self.ends[end].0
     }
 
@@ -174,7 +174,7 @@ impl Rig {
             return (
                 home,
                 match step.kind.is_about_the_wire() {
-                    true => mischief::seal(step.kind, outlet, &frame, &mut random),
+                    true => bad_encapsulation::seal(step.kind, outlet, &frame, &mut random),
                     false => outlet.seal(&frame),
                 },
             );
@@ -217,7 +217,7 @@ impl Rig {
         &self,
         end: usize,
         frame: &[u8],
-        arrival: Arrival,
+        arrival: CapturedFrame,
         output: &mut Output,
     ) -> Result<(), Error> {
         if is_chatter(frame, &arrival, &self.routers) {
@@ -330,7 +330,7 @@ impl Rig {
 
 /// Returns a side's packet as injected at another end. At an end of the sender's own side the frame
 /// stays unchanged: the station has moved. At the other side the MACs are forged.
-fn from_elsewhere(mut frame: Frame, side: Side, outlet: &Outlet) -> Frame {
+fn from_elsewhere(mut frame: Frame, side: Side, outlet: &TestPort) -> Frame {
     if outlet.side != side && frame.len() >= 12 {
         frame[..6].copy_from_slice(&outlet.side.router_mac());
         frame[6..12].copy_from_slice(&outlet.side.host_mac());

@@ -8,7 +8,7 @@ use net::checksum::{checksum, fold};
 use crate::frame::Frame;
 use crate::gateway;
 use crate::generate::{Flow, Side, Translation};
-use crate::outlet::Arrival;
+use crate::test_port::CapturedFrame;
 use crate::view::View;
 
 use super::fragments::reassemble;
@@ -55,11 +55,11 @@ pub(super) fn normal(frame: &[u8]) -> Frame {
 pub(super) type Key = Option<(IpAddr, IpAddr, u8, Option<(u16, u16)>)>;
 
 /// Groups the frames of one end by flow, in order.
-pub(super) fn by_flow(frames: &[Arrival]) -> BTreeMap<Key, Vec<Arrival>> {
-    let mut flows: BTreeMap<Key, Vec<Arrival>> = BTreeMap::new();
-    for Arrival { envelope, frame } in frames {
+pub(super) fn by_flow(frames: &[CapturedFrame]) -> BTreeMap<Key, Vec<CapturedFrame>> {
+    let mut flows: BTreeMap<Key, Vec<CapturedFrame>> = BTreeMap::new();
+    for CapturedFrame { envelope, frame } in frames {
         let flow = View::of(frame).map(|view| (view.from, view.to, view.protocol, view.ports));
-        flows.entry(flow).or_default().push(Arrival {
+        flows.entry(flow).or_default().push(CapturedFrame {
             envelope: envelope.clone(),
             frame: normal(frame),
         });

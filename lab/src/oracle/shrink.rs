@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::Error;
-use crate::envelope::Envelope;
+use crate::encapsulation::Encapsulation;
 use crate::generate::{Step, Workload};
 
 use super::plan::{Plan, Start};
@@ -52,7 +52,7 @@ fn suspects(workload: &Workload, found: &Mismatch) -> Vec<usize> {
         .differing
         .iter()
         .flat_map(|differing| differing.a.iter().chain(&differing.b))
-        .filter_map(|frame| crate::view::View::of(&Envelope::open(frame).1)?.ports)
+        .filter_map(|frame| crate::view::View::of(&Encapsulation::open(frame).1)?.ports)
         .flat_map(|(from, to)| [from, to])
         .collect();
     let mut flows: Vec<_> = found.steps.iter().map(|step| step.flow).collect();

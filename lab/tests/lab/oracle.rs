@@ -2,7 +2,7 @@
 
 use weir_lab::gateway::Ipv6;
 use weir_lab::generate::{Kind, Side};
-use weir_lab::oracle::{self, Difference, Differing, Plan, Settle};
+use weir_lab::oracle::{self, Difference, DifferingOutput, Plan, Settle};
 use weir_lab::{Arrangement, Error, Lab};
 
 #[test]
@@ -83,7 +83,7 @@ fn a_changed_ttl_is_found_and_shrunk() {
     let found = found("udp sport 2007 ip length > 400 ip ttl set 9");
     assert!(found.shrunk);
     assert_eq!(found.steps.len(), 1, "{found}");
-    let Differing { side, a, b, .. } = &found.differing[0];
+    let DifferingOutput { side, a, b, .. } = &found.differing[0];
     assert_eq!((*side, a.len(), b.len()), (Side::Client, 1, 1));
     assert_eq!(b[0][22], 9);
     assert_ne!(a[0][22], 9);

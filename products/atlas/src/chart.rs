@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::text::Language;
@@ -14,8 +14,8 @@ mod community;
 mod countries;
 mod groups;
 mod growth;
+mod helpers;
 mod map;
-mod part;
 mod race;
 mod range;
 mod rank;
@@ -37,7 +37,7 @@ pub static ALL: &[&dyn Chart] = &[
     &cloud::Cloud,
     &map::Heat,
     &map::Map,
-    &community::OfOne,
+    &community::CommunityHistory,
     &births::Births,
     &versions::Versions,
     &sizes::Sizes,
@@ -63,7 +63,7 @@ pub trait Chart: Sync {
 
     /// Computes the figure. Everything is in rollups: a chart that reads more than some 50,000 rows
     /// is too slow.
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error>;
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error>;
 }
 
 /// A parameter of a chart, for pages, errors and the documentation.
@@ -81,7 +81,7 @@ pub enum Parameter {
     Share,
 }
 
-pub(crate) use part::odd as unbelieved;
+pub(crate) use helpers::odd as unbelieved;
 pub(crate) use range::nearest;
 
 /// The chart of a name.

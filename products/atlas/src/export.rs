@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 use self::sheet::{Column, Kind, Sheet};
 use crate::error::Error;
-use crate::owned::Owned;
+use crate::owned_folder::OwnedFolder;
 use crate::store;
 use crate::time::Unit;
 
@@ -139,7 +139,7 @@ const WHOLE: [(&str, &Sheet); 5] = [
 pub fn parquet(data: &Path, out: &Path, force: bool) -> Result<Vec<Written>, Error> {
     let (store, parts) = begin(data)?;
     let names = parts.iter().map(|part| part.name.as_str());
-    let mut owned = Owned::claim(out, "export", force, names)?;
+    let mut owned = OwnedFolder::claim(out, "export", force, names)?;
     let mut written = Vec::new();
     for part in &parts {
         written.push(owned.place(&part.name, |path| part.write(&store, path))?);

@@ -8,26 +8,26 @@
 //! `site` and the commands works without sockets and clocks.
 
 pub mod answer;
-pub mod asked;
 pub mod chart;
+pub mod chart_query;
 pub mod client;
 mod command;
 mod country;
 pub mod error;
 pub mod export;
+mod fair_queue;
 pub mod figure;
+mod gaps;
 mod german;
-mod line;
-mod nearest;
-mod owned;
+mod owned_folder;
 mod page;
-mod pause;
 pub mod read;
 pub mod serve;
 pub mod site;
 pub mod snapshot;
 pub mod sql;
 pub mod store;
+mod suggestions;
 pub mod svg;
 pub mod text;
 pub mod time;

@@ -22,8 +22,8 @@ pub(crate) use places::{Places, Reader, Shape, To, stem};
 
 use rusqlite::Connection;
 
-use crate::asked::{Asked, Span};
 use crate::chart::{Chart, Parameter};
+use crate::chart_query::{ChartQuery, Span};
 use crate::error::Error;
 
 /// The years that the store knows something of.
@@ -39,7 +39,7 @@ pub(crate) fn recorded_years(store: &Connection) -> Result<Vec<i16>, Error> {
 }
 
 /// A chart's question for a year.
-pub(crate) fn of_year(reader: &Reader, chart: &dyn Chart, year: i16) -> Asked {
+pub(crate) fn of_year(reader: &Reader, chart: &dyn Chart, year: i16) -> ChartQuery {
     let hour = |year| jiff::civil::Date::new(year, 1, 1).map_or(0, crate::time::hour_of);
     let span = Some(Span {
         begin: hour(year),
@@ -47,8 +47,8 @@ pub(crate) fn of_year(reader: &Reader, chart: &dyn Chart, year: i16) -> Asked {
     });
     let asked = reader.asks();
     match chart.parameters().contains(&Parameter::At) {
-        true => Asked { at: span, ..asked },
-        false => Asked {
+        true => ChartQuery { at: span, ..asked },
+        false => ChartQuery {
             from: span,
             to: span,
             ..asked

@@ -8,20 +8,20 @@
 mod app;
 pub(crate) mod asset;
 mod cache;
+mod connection_limiter;
+mod connection_pool;
 mod counts;
-mod crowd;
 mod figures;
 mod listen;
 mod oembed;
-mod opened;
 mod pool;
 mod query;
-mod question;
 mod reply;
+mod request;
 mod route;
-mod sending;
-mod stalled;
-mod visit;
+mod store_query;
+mod timeout_stream;
+mod unsent;
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use crate::answer;
-use crate::asked::{Asked, Theme};
 use crate::chart::{ALL, Chart, Parameter};
+use crate::chart_query::{ChartQuery, Theme};
 use crate::error::Error;
-use crate::owned::Owned;
+use crate::owned_folder::OwnedFolder;
 use crate::page::asset::{ASSETS, Asset};
 use crate::page::{self, Places, Reader, Shape, of_year, recorded_years, stem};
 use crate::store;
@@ -32,7 +32,7 @@ pub struct Written {
 /// A chart's state, and the file's name it has without its ending.
 struct State {
     chart: &'static dyn Chart,
-    asked: Asked,
+    asked: ChartQuery,
     stem: String,
 }
 
@@ -67,7 +67,7 @@ pub fn write(
         .collect::<Result<_, _>>()?;
     let names: Vec<String> = all.iter().flat_map(Tongue::names).collect();
     let names = names.iter().map(String::as_str);
-    let mut owned = Owned::claim(out, "site", force, names)?;
+    let mut owned = OwnedFolder::claim(out, "site", force, names)?;
     let mut written = Written::default();
     for tongue in &all {
         let mut to = Output {
@@ -173,7 +173,7 @@ fn reader(places: Places, language: Language) -> Reader {
 
 fn states(store: &Connection, reader: &Reader) -> Result<Vec<State>, Error> {
     let mut states = Vec::new();
-    let mut add = |chart: &'static dyn Chart, asked: Asked| {
+    let mut add = |chart: &'static dyn Chart, asked: ChartQuery| {
         let stem = stem(chart.name(), &asked);
         states.push(State { chart, asked, stem });
     };
@@ -183,7 +183,7 @@ fn states(store: &Connection, reader: &Reader) -> Result<Vec<State>, Error> {
                 let key = Some(key);
                 add(
                     *chart,
-                    Asked {
+                    ChartQuery {
                         key,
                         ..reader.asks()
                     },
@@ -227,7 +227,7 @@ fn chart(
 struct Output<'a> {
     /// Folder of the language.
     folder: &'a str,
-    owned: &'a mut Owned,
+    owned: &'a mut OwnedFolder,
     written: &'a mut Written,
 }
 

@@ -35,7 +35,7 @@ mod outline;
 mod thin;
 mod view;
 
-use crate::asked::Look;
+use crate::chart_query::PictureStyle;
 use crate::figure::{Figure, Plot};
 use crate::text::Language;
 
@@ -47,7 +47,7 @@ pub use colour::{sheet, without_sheet};
 pub fn draw(
     figure: &Figure,
     chart: &str,
-    look: &Look,
+    look: &PictureStyle,
     language: Language,
     links: Option<Links>,
 ) -> String {

@@ -4,9 +4,9 @@
 mod adapter;
 mod call;
 mod channel;
-mod crowd;
 mod discover;
 pub mod event;
+mod notification_pause;
 mod profile;
 mod serve;
 mod service;
@@ -25,12 +25,12 @@ use tracing::debug;
 pub use self::adapter::Error;
 use self::adapter::{find, part, switch_on};
 use self::discover::Discovery;
-pub use self::event::{Numbers, Told};
-pub use self::profile::Speaks;
+pub use self::event::{BluetoothEvent, ConnectionIds};
+pub use self::profile::LocalDevice;
 use self::profile::{COMPANY, NAME, V1, V2};
 use self::service::Service;
+use crate::machine::Format;
 use crate::power::Needs;
-use crate::room::Format;
 
 /// Duration of each format's advertisement in turn: Bluetooth 4 adapters advertise one at a time.
 const TURN: Duration = Duration::from_secs(1);
@@ -45,9 +45,9 @@ const LOOK: Duration = Duration::from_secs(2);
 pub struct Bluetooth {
     adapter: Adapter,
     address: Address,
-    speaks: Speaks,
-    told: mpsc::Sender<Told>,
-    numbers: Numbers,
+    speaks: LocalDevice,
+    told: mpsc::Sender<BluetoothEvent>,
+    numbers: ConnectionIds,
     service: Service,
     discovery: Discovery,
     /// Calls end with it.
@@ -67,9 +67,9 @@ impl Bluetooth {
     pub async fn open(
         name: &str,
         may_switch: bool,
-        speaks: Speaks,
-        numbers: Numbers,
-        told: mpsc::Sender<Told>,
+        speaks: LocalDevice,
+        numbers: ConnectionIds,
+        told: mpsc::Sender<BluetoothEvent>,
     ) -> Result<Self, Error> {
         // A restart of BlueZ in the meantime must be noticed.
         let service = Service::find().await.map_err(Error::Service)?;
@@ -176,7 +176,9 @@ impl Bluetooth {
         let handle = calls.spawn(async move {
             let called = call::call(&adapter, address, &speaks, &numbers, &told, quiet);
             if let Err(error) = called.await {
-                let _ = told.send(Told::Refused(address, error.to_string())).await;
+                let _ = told
+                    .send(BluetoothEvent::Refused(address, error.to_string()))
+                    .await;
             }
         });
         *self.called.borrow_mut() = Some((address, handle));
@@ -223,7 +225,7 @@ impl Bluetooth {
 }
 
 /// Advertisement of one format; each fits into the 31 octets of any adapter.
-fn advertisement(speaks: &Speaks, format: Format) -> Advertisement {
+fn advertisement(speaks: &LocalDevice, format: Format) -> Advertisement {
     let [least, most] = speaks.power.says().map(Duration::from_millis);
     let mut said = Advertisement {
         service_uuids: BTreeSet::from([V1]),

@@ -15,6 +15,6 @@ mod run;
 mod text;
 mod view;
 
-pub(crate) use plain::{Ended, plain};
+pub(crate) use plain::{Outcome, plain};
 pub(crate) use run::run;
-pub(crate) use view::Look;
+pub(crate) use view::TerminalStyle;

@@ -21,7 +21,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use self::failure::Failure;
 use crate::daemon;
-use crate::room::Format;
+use crate::machine::Format;
 
 /// Exchange messages by Bluetooth, without a network
 ///

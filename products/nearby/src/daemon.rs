@@ -1,15 +1,15 @@
 //! `weir-nearby run`: an adapter, the room around it, and the socket for clients.
 
-mod answer;
-mod causes;
-mod keep;
+mod adapter_keeper;
+mod error_chain;
 mod links;
 mod listeners;
 mod mailbox;
 mod metrics;
 mod names;
 mod page;
-mod past;
+mod recent;
+mod routes;
 mod settings;
 mod state;
 pub mod village;
@@ -27,12 +27,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::info;
 
-use causes::whole;
+use error_chain::whole;
 pub use settings::{PageSettings, Settings};
 use state::State;
-pub use wire::{Answer, Lately, Message, PeerShown, Peers, Said, Say};
+pub use wire::{Message, Notification, PeerInfo, Peers, RecentMessages, Say, SendResult};
 
-use crate::bluetooth::{Bluetooth, Numbers, Speaks};
+use crate::bluetooth::{Bluetooth, ConnectionIds, LocalDevice};
 use crate::envelope::Key;
 
 /// The room's clock.
@@ -54,8 +54,8 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     let own = key.node().id();
     let page = settings.page.as_ref().map(Page::open).transpose()?;
     let (told, mut telling) = mpsc::channel(AHEAD);
-    let numbers = Numbers::default();
-    let speaks = Speaks {
+    let numbers = ConnectionIds::default();
+    let speaks = LocalDevice {
         own,
         formats: settings.formats.clone(),
         channels: settings.channels,
@@ -81,7 +81,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
         info!("the page is at http://{address}/");
     }
     let mut page = std::pin::pin!(page::serve(page, &state));
-    let routes = answer::routes(&state);
+    let routes = routes::routes(&state);
     let serve = api::serve(Rc::new(listener), &routes, Limits::default());
     let mut serve = std::pin::pin!(serve);
     let wrong = |error: std::io::Error| error.to_string();
@@ -89,7 +89,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(wrong)?;
     let mut clock = tokio::time::interval(TICK);
     // Runs separately, so that a slow BlueZ delays nothing else.
-    let mut kept = std::pin::pin!(keep::keep(&state, open));
+    let mut kept = std::pin::pin!(adapter_keeper::keep(&state, open));
     let mut looks = std::pin::pin!(async {
         loop {
             tokio::time::sleep(LOOK).await;

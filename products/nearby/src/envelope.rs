@@ -3,7 +3,7 @@
 
 mod node;
 mod profile;
-mod small;
+mod size_class;
 mod wire;
 
 use prost::Message as _;

@@ -16,15 +16,15 @@ mod command;
 #[cfg(feature = "bluetooth")]
 mod daemon;
 pub mod envelope;
-#[cfg(feature = "bluetooth")]
-mod harmless;
 mod id;
+pub mod machine;
 pub mod module;
-mod octets;
 pub mod power;
 #[cfg(feature = "bluetooth")]
 mod queue;
-pub mod room;
+#[cfg(feature = "bluetooth")]
+mod sanitize;
+mod shared_bytes;
 pub mod v1;
 pub mod v2;
 pub mod village;
@@ -32,4 +32,4 @@ pub mod village;
 #[cfg(feature = "bluetooth")]
 pub use command::main;
 pub use id::{Id, IdError};
-pub use octets::Octets;
+pub use shared_bytes::SharedBytes;

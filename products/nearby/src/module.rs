@@ -18,8 +18,8 @@ use wire::{Ble, Kind};
 pub use wire::{Error, Why};
 
 use crate::Id;
+use crate::machine::{Action, Address, Event, Format, Machine, Recipients, Settings};
 pub use crate::power::Power;
-use crate::room::{Action, Address, Event, Format, Room, Settings, To};
 use crate::v2::LONGEST;
 
 /// Largest number of messages without a result.
@@ -38,7 +38,7 @@ pub struct Device {
 
 /// Action for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Out {
+pub enum ModuleAction {
     /// Send these octets to libqaul.
     Tell(Vec<u8>),
     /// Start the radio with this id; report the result to [`Module::began`].
@@ -55,7 +55,7 @@ pub struct Module {
     device: Device,
     formats: BTreeSet<Format>,
     links: usize,
-    room: Option<Room>,
+    room: Option<Machine>,
     /// Peers that libqaul knows.
     told: BTreeSet<Id>,
     /// Messages by number, with the ids that libqaul knows them by.
@@ -81,7 +81,7 @@ impl Module {
     ///
     /// # Errors
     /// The message is not one of `qaul.sys.ble`, or only a module may send it.
-    pub fn command(&mut self, now: u64, octets: &[u8]) -> Result<Vec<Out>, Error> {
+    pub fn command(&mut self, now: u64, octets: &[u8]) -> Result<Vec<ModuleAction>, Error> {
         let mut out = Vec::new();
         match wire::read(octets)? {
             Kind::InfoRequest(_) => self.tell(Kind::InfoResponse(self.info()), &mut out),
@@ -94,7 +94,7 @@ impl Module {
     }
 
     /// Handles the result of [`Out::Begin`].
-    pub fn began(&mut self, done: Result<(), (Why, String)>) -> Vec<Out> {
+    pub fn began(&mut self, done: Result<(), (Why, String)>) -> Vec<ModuleAction> {
         let mut out = Vec::new();
         if done.is_err() {
             self.room = None;
@@ -104,7 +104,7 @@ impl Module {
     }
 
     /// Handles an event of the radio.
-    pub fn event(&mut self, now: u64, event: Event<'_>) -> Vec<Out> {
+    pub fn event(&mut self, now: u64, event: Event<'_>) -> Vec<ModuleAction> {
         let mut out = Vec::new();
         if let Some(room) = &mut self.room {
             let actions = room.handle(now, event);
@@ -114,7 +114,7 @@ impl Module {
     }
 
     /// Returns the next frame of a connection that has room for one, and the resulting actions.
-    pub fn next(&mut self, now: u64, link: u32) -> (Option<Vec<u8>>, Vec<Out>) {
+    pub fn next(&mut self, now: u64, link: u32) -> (Option<Vec<u8>>, Vec<ModuleAction>) {
         let (mut out, mut actions) = (Vec::new(), Vec::new());
         let room = self.room.as_mut();
         let frame = room.and_then(|room| room.next(now, link, &mut actions));
@@ -129,9 +129,9 @@ impl Module {
         }
     }
 
-    fn tell(&self, kind: Kind, out: &mut Vec<Out>) {
+    fn tell(&self, kind: Kind, out: &mut Vec<ModuleAction>) {
         let message = Some(kind);
-        out.push(Out::Tell(Ble { message }.encode_to_vec()));
+        out.push(ModuleAction::Tell(Ble { message }.encode_to_vec()));
     }
 
     fn info(&self) -> wire::InfoResponse {
@@ -148,7 +148,7 @@ impl Module {
         }
     }
 
-    fn start(&mut self, asked: &wire::StartRequest, out: &mut Vec<Out>) {
+    fn start(&mut self, asked: &wire::StartRequest, out: &mut Vec<ModuleAction>) {
         let own = match Id::try_from(asked.qaul_id.as_slice()) {
             Ok(own) => own,
             Err(error) => {
@@ -160,7 +160,7 @@ impl Module {
         if self.room.is_some() {
             self.end(out);
         }
-        self.room = Some(Room::new(Settings {
+        self.room = Some(Machine::new(Settings {
             own,
             node: None,
             address: self.device.address,
@@ -172,10 +172,10 @@ impl Module {
             1 => Power::Balanced,
             _ => Power::Fast,
         };
-        out.push(Out::Begin(own, power));
+        out.push(ModuleAction::Begin(own, power));
     }
 
-    fn stop(&mut self, out: &mut Vec<Out>) {
+    fn stop(&mut self, out: &mut Vec<ModuleAction>) {
         if self.room.is_some() {
             self.end(out);
         }
@@ -183,7 +183,7 @@ impl Module {
     }
 
     /// Ends the room: all peers become unavailable, and unfinished messages fail.
-    fn end(&mut self, out: &mut Vec<Out>) {
+    fn end(&mut self, out: &mut Vec<ModuleAction>) {
         self.room = None;
         for message in std::mem::take(&mut self.sending).into_values() {
             self.failed(message, "the module was stopped", out);
@@ -191,10 +191,10 @@ impl Module {
         for id in std::mem::take(&mut self.told) {
             self.tell(Kind::DeviceUnavailable(id.into()), out);
         }
-        out.push(Out::End);
+        out.push(ModuleAction::End);
     }
 
-    fn send(&mut self, now: u64, asked: wire::DirectSend, out: &mut Vec<Out>) {
+    fn send(&mut self, now: u64, asked: wire::DirectSend, out: &mut Vec<ModuleAction>) {
         let to = match Id::try_from(asked.receiver_id.as_slice()) {
             Ok(to) => to,
             Err(error) => return self.failed(asked.message_id, &error.to_string(), out),
@@ -212,7 +212,7 @@ impl Module {
         self.number += 1;
         let (number, mut actions) = (self.number, Vec::new());
         self.sending.insert(number, asked.message_id);
-        if room.send(now, To::One(to), number, &asked.data, &mut actions) == 0
+        if room.send(now, Recipients::One(to), number, &asked.data, &mut actions) == 0
             && let Some(message) = self.sending.remove(&number)
         {
             self.failed(message, &format!("{to} is not near"), out);
@@ -220,7 +220,7 @@ impl Module {
         self.act(actions, out);
     }
 
-    fn failed(&self, id: Vec<u8>, why: &str, out: &mut Vec<Out>) {
+    fn failed(&self, id: Vec<u8>, why: &str, out: &mut Vec<ModuleAction>) {
         let result = wire::DirectSendResult {
             id,
             success: false,
@@ -229,7 +229,7 @@ impl Module {
         self.tell(Kind::DirectSendResult(result), out);
     }
 
-    fn act(&mut self, actions: Vec<Action>, out: &mut Vec<Out>) {
+    fn act(&mut self, actions: Vec<Action>, out: &mut Vec<ModuleAction>) {
         for action in actions {
             match action {
                 Action::Near(id, true) => {
@@ -252,7 +252,7 @@ impl Module {
                     self.tell(Kind::DirectReceived(received), out);
                 }
                 Action::Outcome(number, _, done) => self.settled(number, done, out),
-                other => out.push(Out::Radio(other)),
+                other => out.push(ModuleAction::Radio(other)),
             }
         }
     }
@@ -264,7 +264,7 @@ impl Module {
         signal.map_or(wire::NO_SIGNAL, i32::from)
     }
 
-    fn settled(&mut self, number: u64, done: bool, out: &mut Vec<Out>) {
+    fn settled(&mut self, number: u64, done: bool, out: &mut Vec<ModuleAction>) {
         let Some(id) = self.sending.remove(&number) else {
             return;
         };

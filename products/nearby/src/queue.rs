@@ -6,12 +6,12 @@
 //! files, which stay. Ages count the running time of the program: routers' clocks are wrong until
 //! they reach a network, and a clock that jumps must make no message old.
 
+mod digests;
 mod disk;
 mod file;
 mod folder;
 mod index;
-mod notes;
-mod seen;
+mod queue_state;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,12 +22,12 @@ use folder::{gone, names, passed_over, place_name, read, read_head};
 use tracing::{info, warn};
 
 pub use disk::{Disk, Files};
-pub use index::Lost;
+pub use index::DroppedMessage;
 use index::{Entry, Index};
-use notes::{Notes, Seen};
+use queue_state::{LastContact, QueueState};
 
 use crate::Id;
-use crate::room::{Keep, Message};
+use crate::machine::{Message, StoreRequest};
 
 /// Age at which a message is dropped, ms.
 pub const AGE: u64 = 7 * 86_400_000;
@@ -47,7 +47,7 @@ pub struct Queue<D: Disk = Files> {
     folder: PathBuf,
     disk: D,
     index: Index,
-    notes: Notes,
+    notes: QueueState,
     /// Known peers without a folder.
     unmade: BTreeSet<Id>,
     /// Upper bound of the numbers reserved for own messages of this run.
@@ -65,7 +65,7 @@ impl<D: Disk> Queue<D> {
     pub fn open(folder: PathBuf, limit: u64, disk: D) -> Self {
         let mut queue = Self {
             index: Index::new(limit),
-            notes: Notes::default(),
+            notes: QueueState::default(),
             unmade: BTreeSet::new(),
             number: 0,
             due: 0,
@@ -94,7 +94,7 @@ impl<D: Disk> Queue<D> {
         let path = self.folder.join("notes");
         match fs::read_to_string(&path) {
             Ok(text) => {
-                let (notes, wrong) = Notes::read(&text);
+                let (notes, wrong) = QueueState::read(&text);
                 if wrong > 0 {
                     warn!(path = %path.display(), wrong, "skipping malformed lines");
                 }
@@ -106,13 +106,13 @@ impl<D: Disk> Queue<D> {
         // Known peers are those with a folder.
         let clock = self.notes.clock;
         let known = std::mem::take(&mut self.notes.peers);
-        let mut known: Vec<(Id, Seen)> = known.into_iter().collect();
+        let mut known: Vec<(Id, LastContact)> = known.into_iter().collect();
         known.retain(|(id, _)| self.folder_of(*id).is_dir());
         self.notes.peers = known.into_iter().collect();
         for (name, path) in names(&self.folder) {
             match name.parse::<Id>() {
                 Ok(id) if path.is_dir() && name == id.to_string() => {
-                    let seen = Seen { clock, time: 0 };
+                    let seen = LastContact { clock, time: 0 };
                     self.notes.peers.entry(id).or_insert(seen);
                 }
                 _ if name == "notes" || name == "seen" => {}
@@ -186,7 +186,7 @@ impl<D: Disk> Queue<D> {
 
     /// Notes that a peer is near, or was until now.
     pub fn saw(&mut self, now: u64, time: u64, id: Id) {
-        let seen = Seen { clock: now, time };
+        let seen = LastContact { clock: now, time };
         if self.notes.peers.insert(id, seen).is_none() {
             self.unmade.insert(id);
             self.make_folders(now);
@@ -196,7 +196,7 @@ impl<D: Disk> Queue<D> {
 
     /// Stores a message for all of its peers, or for none. Returns true on success, and the entries
     /// dropped; the message itself is among them for peers without room.
-    pub fn keep(&mut self, now: u64, keep: &Keep) -> (bool, Vec<Lost>) {
+    pub fn keep(&mut self, now: u64, keep: &StoreRequest) -> (bool, Vec<DroppedMessage>) {
         let octets = file::write(&keep.message);
         let size = octets.len() as u64;
         let number = keep.message.number;
@@ -227,7 +227,7 @@ impl<D: Disk> Queue<D> {
             };
             self.index.add(*id, keep.sequence, entry);
         }
-        let old: Vec<Lost> = go
+        let old: Vec<DroppedMessage> = go
             .iter()
             .copied()
             .filter(|it| it.sequence != keep.sequence)
@@ -288,7 +288,7 @@ impl<D: Disk> Queue<D> {
         id: Id,
         after: u64,
         octets: usize,
-    ) -> (Vec<(u64, Message)>, bool, Vec<Lost>) {
+    ) -> (Vec<(u64, Message)>, bool, Vec<DroppedMessage>) {
         let (mut messages, mut lost, mut sum) = (Vec::new(), Vec::new(), 0);
         let all: Vec<(u64, u64)> = self.index.after(id, after).collect();
         for (place, size) in all {
@@ -319,7 +319,7 @@ impl<D: Disk> Queue<D> {
     }
 
     /// Forgets a peer. Returns the messages that waited.
-    pub fn forget(&mut self, id: Id) -> Vec<Lost> {
+    pub fn forget(&mut self, id: Id) -> Vec<DroppedMessage> {
         let all = self.index.of(id);
         self.remove_all(&all);
         self.notes.peers.remove(&id);
@@ -337,7 +337,7 @@ impl<D: Disk> Queue<D> {
     }
 
     /// Drops old messages, and writes the notes.
-    pub fn tick(&mut self, now: u64) -> Vec<Lost> {
+    pub fn tick(&mut self, now: u64) -> Vec<DroppedMessage> {
         let old = self.index.old(now, AGE);
         self.remove_all(&old);
         self.write_notes(now);
@@ -391,10 +391,10 @@ impl<D: Disk> Queue<D> {
     }
 
     /// Returns the sums of recent messages, the oldest first, as last written.
-    pub fn remembered(&self) -> Vec<[u8; seen::SUM]> {
+    pub fn remembered(&self) -> Vec<[u8; digests::SUM]> {
         let path = self.folder.join("seen");
         let all = match fs::read(&path) {
-            Ok(all) => seen::read(&all),
+            Ok(all) => digests::read(&all),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
             Err(_) => None,
         };
@@ -405,11 +405,11 @@ impl<D: Disk> Queue<D> {
     }
 
     /// Writes which messages were here lately.
-    pub fn remember(&mut self, now: u64, sums: impl Iterator<Item = [u8; seen::SUM]>) {
-        self.replace(now, "seen", &seen::write(sums));
+    pub fn remember(&mut self, now: u64, sums: impl Iterator<Item = [u8; digests::SUM]>) {
+        self.replace(now, "seen", &digests::write(sums));
     }
 
-    fn remove_all(&mut self, all: &[Lost]) {
+    fn remove_all(&mut self, all: &[DroppedMessage]) {
         for lost in all {
             let path = self.path(lost.id, lost.sequence);
             // The message would be sent again after the next start, and be discarded there.

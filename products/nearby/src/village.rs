@@ -6,17 +6,17 @@
 //!
 //! All of it is pure: octets go in, octets come out. `docs/nearby-protocol.md` specifies them.
 
-mod door;
-mod exchange;
+mod half_open;
 mod handshake;
+mod message_stream;
 mod secret;
 mod session;
 
-pub use door::{Door, HALF_OPEN, PER_SOURCE};
-pub use exchange::{Exchange, MESSAGE};
-pub use handshake::{Handshake, HandshakeError, Through};
+pub use half_open::{HALF_OPEN, HalfOpenLimiter, PER_SOURCE};
+pub use handshake::{Handshake, HandshakeError, HandshakeResult};
+pub use message_stream::{MESSAGE, MessageStream};
 pub use secret::{Secret, SecretError};
-pub use session::{Broken, Opener, RECORD, Sealer, Session};
+pub use session::{Decryptor, Encryptor, InvalidRecord, RECORD, Session};
 
 /// The protocol's version: two of different ones do not understand each other.
 pub const VERSION: u8 = 1;

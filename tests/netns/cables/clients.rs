@@ -1,9 +1,9 @@
 //! Users of the network, switches and radios.
 
-use crate::cables::arrangement::arrangements;
 use crate::cables::frames;
 use crate::cables::plug::Used;
 use crate::cables::scene::LINE;
+use crate::cables::topology::arrangements;
 
 const STRAY: [&str; 1] = ["192.0.2.1/24"];
 

@@ -11,7 +11,7 @@ use std::thread;
 
 use lab::Error;
 
-use crate::cables::arrangement::{Arrangement, Said};
+use crate::cables::topology::{Arrangement, Said};
 use crate::cables::{clients, neighbours, uplinks};
 
 /// Arrangements at once, as they sleep most of the time.

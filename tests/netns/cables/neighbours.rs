@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::cables::arrangement::arrangements;
 use crate::cables::frames;
 use crate::cables::peers::{OTHER_SECRET, SECRET};
 use crate::cables::plug::Used;
+use crate::cables::topology::arrangements;
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
 /// The decision takes ten seconds at most; weir listens for ten more.

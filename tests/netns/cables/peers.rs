@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lab::frame::Mac;
 use lab::namespace::wait_until;
-use lab::relay::Treatment;
+use lab::relay::Impairment;
 use lab::topology::mac;
 use lab::{Error, Offloads};
 use weir_tests::{LIMIT, binary};
@@ -21,7 +21,7 @@ pub const PORT2: &str = "port2";
 pub const SECRET: &str = "the valley's long secret";
 pub const OTHER_SECRET: &str = "the mountain's long secret";
 /// Treatment of frames by a radio, each way.
-const BY_RADIO: Treatment = Treatment {
+const BY_RADIO: Impairment = Impairment {
     delay: Duration::from_millis(15),
     loss: 0.05,
     strip: false,
@@ -105,7 +105,7 @@ impl Scene {
             "link set {PORT} nomaster\nlink set {role} nomaster"
         ))?;
         self.plugged_together(role);
-        self.relay([PORT, role], Treatment::default())
+        self.relay([PORT, role], Impairment::default())
     }
 
     /// Gives this device at the switch its link together with the router's port.
@@ -120,7 +120,7 @@ impl Scene {
     }
 
     /// Adds two more ports of the switch's machine, with a relay between them.
-    fn between(&mut self, names: [&str; 2], treatment: Treatment) -> Result<(), Error> {
+    fn between(&mut self, names: [&str; 2], treatment: Impairment) -> Result<(), Error> {
         let inner = names.map(|name| format!("{name}x"));
         for (name, inner) in names.iter().zip(&inner) {
             self.lab
@@ -174,12 +174,12 @@ impl Scene {
             .node(LINE)?
             .ip(&format!("link set {PORT} nomaster"))?;
         self.plugged_together(PORT2);
-        self.relay([PORT, PORT2], Treatment::delay(ROUND))
+        self.relay([PORT, PORT2], Impairment::delay(ROUND))
     }
 
     /// Builds a ring of three switches: broadcasts circle, slowly enough for the laboratory.
     pub fn ring(&mut self) -> Result<(), Error> {
-        self.between(["r0", "r1"], Treatment::delay(ROUND))?;
+        self.between(["r0", "r1"], Impairment::delay(ROUND))?;
         let line = self.lab.node(LINE)?;
         line.ip(
             "link add r2 type veth peer name r3\nlink set r2 up\nlink set r3 up\n\

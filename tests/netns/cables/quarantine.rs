@@ -9,10 +9,10 @@ use lab::frame::{Frame, Mac};
 use lab::topology::{mac, text};
 use lab::{Error, Tap};
 
-use crate::cables::arrangement::Arrangement;
 use crate::cables::matrix;
 use crate::cables::plug::{DESK, LAN_MAC, Plug, Used};
 use crate::cables::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
+use crate::cables::topology::Arrangement;
 
 /// Interval between a LAN host's broadcasts.
 const PAUSE: Duration = Duration::from_millis(2);

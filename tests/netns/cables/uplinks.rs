@@ -1,9 +1,9 @@
 //! Uplinks to the Internet, and their look-alikes.
 
-use crate::cables::arrangement::arrangements;
 use crate::cables::frames;
 use crate::cables::plug::Used;
 use crate::cables::scene::UP;
+use crate::cables::topology::arrangements;
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
 const SIX: [&str; 1] = ["2001:db8:1::1/64"];

@@ -10,7 +10,7 @@ use std::time::Duration;
 use answers::SetupUplink;
 use lab::frame::Frame;
 use lab::namespace::{Process, wait_until};
-use lab::relay::{Relay, Treatment};
+use lab::relay::{Impairment, Relay};
 use lab::topology::mac;
 use lab::{Error, Lab, Offloads, Tap};
 use testing::Directory;
@@ -114,7 +114,7 @@ impl Scene {
 
     /// Connects two devices of the switch's machine by a relay for all frames, including those for
     /// the nearest bridge. The treatment may delay and lose frames.
-    pub fn relay(&mut self, ends: [&str; 2], treatment: Treatment) -> Result<(), Error> {
+    pub fn relay(&mut self, ends: [&str; 2], treatment: Impairment) -> Result<(), Error> {
         let relay = Relay::start(self.lab.node(LINE)?, ends, treatment)?;
         self.relays.push(relay);
         Ok(())

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::process::{Command, Output};
 
-use answers::{Device, DeviceLabelled};
+use answers::{Device, LabelledDevice};
 use lab::namespace::wait_until;
 use lab::transfer::ask_tcp;
 use lab::{Error, topology, unexpected};
@@ -63,7 +63,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     // Renames an unseen device too; the name survives a restart.
     let other = "02:00:5e:10:00:99";
     let ran = scene.device_command(&["rename", other, "the other", "--json"])?;
-    let labelled: DeviceLabelled = serde_json::from_slice(&ran.stdout)
+    let labelled: LabelledDevice = serde_json::from_slice(&ran.stdout)
         .map_err(|error| Error::Unexpected(format!("{error}: {ran:?}")))?;
     assert_eq!(labelled.name.as_deref(), Some("the other"));
     let router = scene.lab.node("router")?;

@@ -83,11 +83,11 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
         .to_owned();
     let asked = format!("dig +short +tries=20 +time=1 @{gateway} www.example.net");
     assert_eq!(scene.client()?.run(&asked)?.trim(), server.to_string());
-    let asked = answers::TalksQuery {
+    let asked = answers::ConversationsQuery {
         device: Some(mac.clone()),
         // The wanted conversation is not the busiest of many ended ones.
-        sort: answers::TalkSort::Recent,
-        limit: *answers::monitor::TALKS.end(),
+        sort: answers::ConversationSort::Recent,
+        limit: *answers::monitor::CONVERSATION_LIMITS.end(),
         ..Default::default()
     };
     let mut seen = String::new();

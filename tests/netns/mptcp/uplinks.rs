@@ -40,7 +40,7 @@ fn uplinks_are_found_and_followed() -> Result<(), Error> {
         .map_err(told)?;
 
     let mut uplinks = Uplinks::default();
-    uplinks.update(&policy.picture().map_err(told)?);
+    uplinks.update(&policy.snapshot().map_err(told)?);
     let shown = |uplinks: &Uplinks| -> Vec<String> {
         let show = |it: &kernel::uplinks::Uplink| {
             let gateway = it.gateway.map_or(String::new(), |it| it.to_string());
@@ -85,7 +85,7 @@ fn uplinks_are_found_and_followed() -> Result<(), Error> {
                         look |= uplinks.event(event, &mut told_so);
                     }
                     if look {
-                        let picture = policy.picture().map_err(told)?;
+                        let picture = policy.snapshot().map_err(told)?;
                         told_so.extend(uplinks.update(&picture));
                     }
                 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use lab::counters::Octets;
+use lab::counters::Bytes;
 use lab::goodput::{Demand, Goodput, Transport};
 use lab::namespace::{Process, wait_until};
 use lab::uplinks::{Cut, Options, SERVER};
@@ -196,9 +196,9 @@ fn a_lease_that_is_lost_and_had_again() -> Result<(), Error> {
         lease.wait()?;
         let back = goodput.now();
         sleep(6 * SECOND);
-        let before = Octets::of(uplinks.router(), &uplinks.device(path))?;
+        let before = Bytes::of(uplinks.router(), &uplinks.device(path))?;
         sleep(2 * SECOND);
-        let after = Octets::of(uplinks.router(), &uplinks.device(path))?;
+        let after = Bytes::of(uplinks.router(), &uplinks.device(path))?;
         let series = goodput.series();
         let carried = (after.received - before.received) as f64 * 4.0;
         let again = series

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lab::Error;
 use lab::counters::Counters;
-use lab::experiment::{Course, Experiment};
+use lab::experiment::{Experiment, ExperimentResult};
 use lab::goodput::{Demand, Transport};
 use lab::uplinks::{Cut, Options, SERVER};
 use weir_tests::partner::Pair;
@@ -15,7 +15,7 @@ use weir_tests::partner::Pair;
 use crate::multipath::{MBIT, PORT, SECOND, at};
 
 /// Returns the phases without the first second and without two seconds after each change.
-fn phases(course: &Course) -> [Range<Duration>; 3] {
+fn phases(course: &ExperimentResult) -> [Range<Duration>; 3] {
     [
         SECOND..course.lost.start,
         course.lost.start + 2 * SECOND..course.lost.end,

@@ -5,7 +5,7 @@ use std::thread::sleep;
 
 use answers::PathUse;
 use lab::Error;
-use lab::counters::Octets;
+use lab::counters::Bytes;
 use lab::goodput::{Demand, Goodput, Transport};
 use lab::uplinks::{Cut, Options, SERVER};
 use nix::sys::signal::Signal;
@@ -27,7 +27,7 @@ fn hint(path: usize, text: &str) -> String {
 
 /// Returns the bytes that a path carried both ways.
 fn octets(pair: &Pair, path: usize) -> Result<u64, Error> {
-    let octets = Octets::of(pair.uplinks.router(), &pair.uplinks.device(path))?;
+    let octets = Bytes::of(pair.uplinks.router(), &pair.uplinks.device(path))?;
     Ok(octets.sent + octets.received)
 }
 

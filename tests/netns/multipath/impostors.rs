@@ -13,12 +13,12 @@ use lab::transfer::ask_tcp;
 use lab::uplinks::{Options, PARTNER, SERVER};
 use lab::{Error, Uplinks};
 use multipath_core::frame::Kind;
-use multipath_core::handshake::Asked;
+use multipath_core::handshake::Responder;
 use multipath_core::session::{session_id, unknown};
 use multipath_core::{Identity, Key, KeyId, Pairing, SessionId, Welcome};
 use weir_tests::{LIMIT, Weir};
 
-use crate::multipath::door::frame_of;
+use crate::multipath::raw_frames::frame_of;
 use crate::multipath::{SECOND, at, ms};
 
 /// Answers handshakes with a given frame, and each open with "unknown session".
@@ -125,7 +125,7 @@ fn unknown_sessions_lead_to_few_handshakes() -> Result<(), Error> {
             places: None,
         };
         let id = SessionId::generate().expect("random");
-        let asked = Asked::read(&identity(), &key(), body).expect("a handshake");
+        let asked = Responder::read(&identity(), &key(), body).expect("a handshake");
         let (_, frame) = asked.welcome(id, &welcome).expect("a welcome");
         frame
     };

@@ -19,7 +19,7 @@ use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
 use crate::multipath::at;
-use crate::multipath::door::frame_of;
+use crate::multipath::raw_frames::frame_of;
 
 fn line(pair: &Pair) -> Result<String, Error> {
     let text = fs::read_to_string(pair.weir.config_file()).map_err(Error::system("read it"))?;

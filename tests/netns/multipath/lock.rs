@@ -11,15 +11,15 @@ use std::thread::{JoinHandle, sleep};
 use lab::namespace::wait_until;
 use lab::transfer::Echo;
 use lab::uplinks::{CLIENT, Cut, Options, PARTNER, PARTNER6, SERVER, SERVER6, Uplinks};
-use lab::{Error, Namespace, Talk};
+use lab::{Error, Namespace, UdpPair};
 use nix::sys::signal::Signal;
 use socket2::{Domain, Protocol, Socket, Type};
 use weir_tests::conntrack::entry_to;
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir, binary};
 
-use crate::multipath::holds::talk;
 use crate::multipath::rules::{by_tcp, say};
+use crate::multipath::unauthenticated_messages::talk;
 use crate::multipath::{SECOND, ms};
 
 /// Records packets to destinations other than these partners, by protocol and destination. Of ICMP
@@ -241,7 +241,7 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     assert_eq!(say(&talk, "by the tunnel")?, PARTNER);
     // A name lookup by the router.
     let (router, server) = (pair.uplinks.router(), pair.uplinks.server());
-    let name = Talk::open(router, None, server, (SERVER, 853).into())?;
+    let name = UdpPair::open(router, None, server, (SERVER, 853).into())?;
     assert_eq!(say(&name, "a name")?, PARTNER);
     check(&pair, "a start")?;
 

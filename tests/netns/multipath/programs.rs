@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lab::counters::Octets;
+use lab::counters::Bytes;
+use lab::iperf::Iperf;
 use lab::namespace::{Process, wait_until};
-use lab::peer::Iperf;
 use lab::random::Random;
 use lab::transfer::Transfer;
 use lab::uplinks::{Options, PARTNER, SERVER};
@@ -249,7 +249,7 @@ fn dig_ping_traceroute_mtr_and_wireguard() -> Result<(), Error> {
 
 fn ping_traceroute_and_mtr(stage: &Stage) -> Result<(), Error> {
     let router = stage.pair.uplinks.router();
-    let sent = || Octets::of(router, "weir-tunnel").map(|octets| octets.sent);
+    let sent = || Bytes::of(router, "weir-tunnel").map(|octets| octets.sent);
     let before = sent()?;
     // The second size exceeds the tunnel's MTU: the client gets an error and sends smaller packets
     // or fragments.

@@ -7,7 +7,7 @@ use answers::PartnerState;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{CLIENT, CLIENT6, Options, PARTNER, PARTNER6, SERVER, SERVER6, Uplinks};
-use lab::{Error, Talk};
+use lab::{Error, UdpPair};
 use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
@@ -42,12 +42,12 @@ fn connect(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<TcpStream, Error
     pair.uplinks.client().enter(open)?.map_err(failed())
 }
 
-fn talk(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<Talk, Error> {
-    Talk::open(pair.uplinks.client(), Some(from), pair.uplinks.server(), to)
+fn talk(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<UdpPair, Error> {
+    UdpPair::open(pair.uplinks.client(), Some(from), pair.uplinks.server(), to)
 }
 
 /// Returns the source that the server sees.
-pub(crate) fn say(talk: &Talk, text: &str) -> Result<IpAddr, Error> {
+pub(crate) fn say(talk: &UdpPair, text: &str) -> Result<IpAddr, Error> {
     let seen = talk.ask(text.as_bytes(), LIMIT)?;
     seen.ok_or_else(|| Error::Timeout(format!("an answer to {text:?}")))
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep};
 use std::time::Instant;
 
-use lab::counters::Octets;
+use lab::counters::Bytes;
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo, Transfer};
 use lab::uplinks::{CLIENT, Options, PARTNER, SERVER};
@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir};
 
-use crate::multipath::door::{Door, begin, frame_of};
+use crate::multipath::raw_frames::{Door, begin, frame_of};
 use crate::multipath::{SECOND, at, ms};
 
 /// Sends its name to each client.
@@ -165,7 +165,7 @@ fn what_a_revoked_router_has_ends_at_once() -> Result<(), Error> {
     }
     // Nothing leaves the tunnel any more; as soon as the router notices, it lets the client go
     // directly.
-    let out = || Octets::of(uplinks.partner(), "weir-partner").map(|octets| octets.received);
+    let out = || Bytes::of(uplinks.partner(), "weir-partner").map(|octets| octets.received);
     loop {
         let before = out()?;
         talk.ask(b"still there", ms(300))?;

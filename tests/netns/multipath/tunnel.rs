@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::thread::sleep;
 use std::time::Instant;
 
-use lab::counters::Octets;
+use lab::counters::Bytes;
 use lab::goodput::{Demand, Goodput, Transport};
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
@@ -35,7 +35,7 @@ fn a_partner_with_several_addresses_answers_from_the_one_that_was_asked() -> Res
     // The router gives up an unanswered partner within this time.
     sleep(3 * SECOND);
     let octets = || -> Result<Vec<u64>, Error> {
-        let of = |path| Octets::of(uplinks.router(), &uplinks.device(path));
+        let of = |path| Bytes::of(uplinks.router(), &uplinks.device(path));
         (0..2).map(|path| of(path).map(|it| it.sent)).collect()
     };
     let before = octets()?;

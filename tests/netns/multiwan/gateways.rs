@@ -9,7 +9,7 @@ use lab::{Error, Options};
 use weir_tests::LIMIT;
 use weir_tests::scene::{PORT, Scene, WAYS, at_once};
 
-use crate::multiwan::play::{self, Script, Stage, act, play};
+use crate::multiwan::script_comparison::{self, Script, Stage, act, play};
 use crate::multiwan::{ECHO, both, pair, providers};
 
 /// A live transfer survives changes of the default route there and back, byte for byte.
@@ -21,7 +21,7 @@ fn a_transfer_lives_through_other_metrics() {
         ..Options::default()
     };
     at_once(&WAYS, |by| {
-        let scene = Scene::new(by, &options, SERVER_INNER, play::NO_REPROOF)?;
+        let scene = Scene::new(by, &options, SERVER_INNER, script_comparison::NO_REPROOF)?;
         let router = scene.router()?;
         router.ip(&format!(
             "route add default via 10.0.0.2 metric 100\nroute add default via 10.0.1.2 metric \

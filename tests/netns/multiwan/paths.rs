@@ -8,9 +8,9 @@ use lab::namespace::wait_until;
 use lab::topology::mac;
 use lab::{Error, Lab, Tap};
 use weir_tests::LIMIT;
-use weir_tests::scene::By;
+use weir_tests::scene::Forwarder;
 
-use crate::multiwan::play::{Script, Stage, act, play};
+use crate::multiwan::script_comparison::{Script, Stage, act, play};
 use crate::multiwan::{ECHO, WIRES, pair, providers};
 
 /// Routes half of the flows by each wire, for both families.
@@ -115,7 +115,7 @@ fn every_flow_keeps_to_its_path_of_several() {
 
 /// Returns the wire of a flow's packets with different IPv6 flow labels: labels 1 to 16, in turn,
 /// each three times.
-fn by_label(by: By) -> Result<Vec<String>, Error> {
+fn by_label(by: Forwarder) -> Result<Vec<String>, Error> {
     let mut stage = providers(by, false)?;
     policy(&stage.lab, 0)?;
     multipath(&stage.lab, "add", (1, 1))?;
@@ -167,12 +167,12 @@ fn by_label(by: By) -> Result<Vec<String>, Error> {
 /// changes its label without an answer, to get another path.
 #[test]
 fn a_flow_label_chooses_the_path() {
-    let kernel = by_label(By::Kernel).expect("the kernel alone");
+    let kernel = by_label(Forwarder::Kernel).expect("the kernel alone");
     for device in ["eth0", "eth1"] {
         let used = kernel.iter().any(|line| line.contains(device));
         assert!(used, "not by {device}: {kernel:#?}");
     }
-    for by in [By::Weir("tc"), By::Weir("xdp")] {
+    for by in [Forwarder::Weir("tc"), Forwarder::Weir("xdp")] {
         let found = by_label(by).unwrap_or_else(|error| panic!("{by:?}: {error}"));
         assert_eq!(found, kernel, "{by:?}");
     }

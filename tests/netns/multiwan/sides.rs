@@ -6,7 +6,7 @@ use lab::gateway::{CLIENT, CLIENT6, ROUTER_LAN6, ROUTER_WAN, ROUTER_WAN6};
 use lab::{Ipv6, Options};
 use weir_tests::scene;
 
-use crate::multiwan::play::{Caller, Place, Script, Stage, act, play};
+use crate::multiwan::script_comparison::{Caller, Place, Script, Stage, act, play};
 use crate::multiwan::{
     ECHO, OTHER, SECOND_CLIENT, SECOND_CLIENT6, address, both, guest, pair, providers,
 };

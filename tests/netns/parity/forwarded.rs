@@ -12,7 +12,7 @@ use lab::namespace::wait_until;
 use lab::transfer::{Echo, Transfer};
 use lab::{Error, Lab, Namespace, Options};
 use testing::Directory;
-use weir_tests::scene::{self, By};
+use weir_tests::scene::{self, Forwarder};
 use weir_tests::{LIMIT, Weir};
 
 use crate::parity::peers::{self, Capture};
@@ -72,7 +72,7 @@ fn milliseconds(milliseconds: u16) -> Duration {
 }
 
 /// Times a conversation and a transfer, both forwarded by weir.
-fn timed(by: By, ipv6: bool) -> Result<(), Error> {
+fn timed(by: Forwarder, ipv6: bool) -> Result<(), Error> {
     let lab = Lab::gateway(&Options {
         raw: true,
         plain_offloads: true,
@@ -146,6 +146,6 @@ fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> R
 /// cases run in sequence: the relays need the processor in time.
 #[test]
 fn what_is_forwarded_is_timed_as_tshark_times_it() -> Result<(), Error> {
-    timed(By::Weir("tc"), false)?;
-    timed(By::Weir("xdp"), true)
+    timed(Forwarder::Weir("tc"), false)?;
+    timed(Forwarder::Weir("xdp"), true)
 }

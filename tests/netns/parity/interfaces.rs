@@ -21,7 +21,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use testing::Directory;
 use weir_tests::LIMIT;
-use weir_tests::scene::{self, By, PORT};
+use weir_tests::scene::{self, Forwarder, PORT};
 
 use crate::parity::peers::{self, COLLECTOR, Collector};
 use crate::parity::{at_rest, devices, sums};
@@ -317,7 +317,7 @@ fn sums_by_interface_are_those_of_the_cards() -> Result<(), Error> {
     let (goflow2, nfacctd) = (goflow2(router, &others)?, nfacctd(router, &others)?);
     let _relay = Relay::begin(router)?;
     let more = format!("[monitor.ipfix]\ncollector = \"127.0.0.1:{ALL}\"\nactive = \"2s\"\n");
-    let weir = scene::weir(By::Weir("tc"), &lab, &more)?;
+    let weir = scene::weir(Forwarder::Weir("tc"), &lab, &more)?;
     let weir = weir.ok_or_else(|| Error::Unexpected("no weir".into()))?;
     wait_until("both ports are counted", LIMIT, || {
         Ok(devices(&weir)?.ports.len() == 2)

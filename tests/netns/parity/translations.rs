@@ -15,7 +15,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use testing::Directory;
 use weir_tests::LIMIT;
-use weir_tests::scene::{self, By};
+use weir_tests::scene::{self, Forwarder};
 
 use crate::parity::peers::{self, Capture, Collector};
 
@@ -191,7 +191,7 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
         peers::COLLECTOR
     );
     let began = millis();
-    let weir = scene::weir(By::Weir("tc"), &lab, &more)?;
+    let weir = scene::weir(Forwarder::Weir("tc"), &lab, &more)?;
     let weir = weir.ok_or_else(|| Error::Unexpected("no weir".into()))?;
 
     for _ in 0..20 {

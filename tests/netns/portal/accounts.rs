@@ -156,7 +156,7 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
         assert!(said.starts_with("403>"), "{wrong}: {said}");
     }
     assert!(!is_in(&place)?);
-    let token = passes::token(&page)?;
+    let token = cookies::token(&page)?;
     let known = "name=ada&password=wrong";
     let line = format!("curl -s -m 10 -d token={token} -d {known} {PAGE}account");
     let refused = place.client()?.run(&line)?;

@@ -33,7 +33,7 @@ fn connect(host: &Namespace, from: Ipv4Addr, to: SocketAddr) -> Result<TcpStream
 #[test]
 fn a_slow_device_keeps_no_guest_out() -> Result<(), Error> {
     let folder = Directory::new();
-    std::fs::write(folder.join("said.md"), place::SAID).map_err(unexpected)?;
+    std::fs::write(folder.join("said.md"), scene::SAID).map_err(unexpected)?;
     let mut lab = Lab::gateway(&Options::default())?;
     lab.host("other")?;
     lab.wire(("router", "lan1"), ("other", "eth0"), Offloads::Default)?;

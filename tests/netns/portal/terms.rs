@@ -1,6 +1,6 @@
 //! Terms of vouchers: a rate, and time that counts only on-line.
 
-use lab::peer::{Iperf, Load};
+use lab::iperf::{Iperf, Load};
 
 use super::*;
 

@@ -8,7 +8,7 @@ use lab::topology::mac;
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Namespace, Options};
 use weir_tests::LIMIT;
-use weir_tests::scene::{self, By, WAYS, at_once};
+use weir_tests::scene::{self, Forwarder, WAYS, at_once};
 
 use crate::qos::{NO_REPROOF, SETTLED};
 
@@ -51,7 +51,7 @@ fn sorted(router: &Namespace, flows: &[Datagrams]) -> Result<Vec<u64>, Error> {
 /// Returns the packets of each class under each of these rulesets in turn, with these filters.
 /// `taken`: number of the ten directions that weir can forward.
 fn counts(
-    by: By,
+    by: Forwarder,
     filters: &[String],
     rulesets: &[String],
     taken: u64,
@@ -118,7 +118,7 @@ fn compared(filters: &[String], rulesets: &[String], taken: u64) -> Vec<Vec<u64>
         Ok(())
     });
     let mut found = found.into_inner().expect("no panic");
-    found.sort_by_key(|(by, _)| *by != By::Kernel);
+    found.sort_by_key(|(by, _)| *by != Forwarder::Kernel);
     let (_, kernel) = found.remove(0);
     for (by, counts) in found {
         assert_eq!(counts, kernel, "{by:?}");

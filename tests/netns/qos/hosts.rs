@@ -8,7 +8,7 @@ use lab::gateway::{ROUTER_LAN, SERVER};
 use lab::transfer::Transfer;
 use lab::{Error, Options};
 use weir_tests::LIMIT;
-use weir_tests::scene::{self, By, WAYS, at_once};
+use weir_tests::scene::{self, Forwarder, WAYS, at_once};
 
 use crate::qos::{NO_REPROOF, SETTLED, ports};
 
@@ -22,7 +22,7 @@ const MANY: u16 = 8;
 
 /// Returns the first of two clients' share of the arriving bytes, in percent, if wan0 has these
 /// qdiscs and filters.
-fn share(by: By, shaper: &[&str]) -> Result<u64, Error> {
+fn share(by: Forwarder, shaper: &[&str]) -> Result<u64, Error> {
     let lab = scene::lab(by, &Options::default())?;
     let (client, router, server) = (
         lab.node("client")?,

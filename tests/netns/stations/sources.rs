@@ -9,7 +9,7 @@ use lab::namespace::wait_until;
 use lab::topology::mac;
 use lab::transfer::{Datagrams, Echo};
 use lab::{Arrangement, Error, Lab, Options, Tap};
-use weir_tests::scene::{By, WAYS, at_once, lab, weir};
+use weir_tests::scene::{Forwarder, WAYS, at_once, lab, weir};
 use weir_tests::{LIMIT, Weir};
 
 const PORT: u16 = 7;
@@ -28,7 +28,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn new(by: By) -> Result<Self, Error> {
+    fn new(by: Forwarder) -> Result<Self, Error> {
         let options = Options {
             arrangement: Arrangement::BRIDGE,
             nat: false,

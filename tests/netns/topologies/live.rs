@@ -7,7 +7,7 @@ use std::time::Duration;
 use lab::gateway::{CLIENT, ROUTER_LAN, SERVER, SERVER_INNER};
 use lab::topology::{mac, text};
 use lab::{Arrangement, Error, Options};
-use weir_tests::scene::{By, Scene, WAYS, at_once};
+use weir_tests::scene::{Forwarder, Scene, WAYS, at_once};
 
 /// No proof ends by itself during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
@@ -85,17 +85,17 @@ fn a_transfer_survives_roaming_between_lan_and_wifi_at_home() {
 #[test]
 #[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
 fn a_transfer_survives_another_pppoe_session() {
-    sessions(&[By::Weir("tc")], 1);
+    sessions(&[Forwarder::Weir("tc")], 1);
 }
 
 #[test]
 #[ignore = "needs PPPoE and 802.1Q: run by tests/vm/run"]
 fn a_transfer_survives_two_more_pppoe_sessions() {
-    sessions(&[By::Kernel, By::Weir("xdp")], 2);
+    sessions(&[Forwarder::Kernel, Forwarder::Weir("xdp")], 2);
 }
 
 /// The provider ends the session, and numbers the next one differently, this many times.
-fn sessions(ways: &[By], count: usize) {
+fn sessions(ways: &[Forwarder], count: usize) {
     at_once(ways, |by| {
         let options = untranslated(Arrangement::PPPOE_OVER_VLAN);
         let mut scene = Scene::new(by, &options, SERVER, NO_REPROOF)?;

@@ -11,7 +11,7 @@ use lab::topology::mac;
 use lab::{Error, Lab, Tap};
 use weir_tests::scene::{WAYS, at_once};
 
-use crate::tunnels::play::{Script, act, play};
+use crate::tunnels::script_comparison::{Script, act, play};
 use crate::tunnels::{ECHO, HIDDEN, PLAIN, flows, plain};
 
 /// Adds or deletes a policy of both families, for questions or for answers. With `encrypted` the

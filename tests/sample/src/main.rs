@@ -1,5 +1,5 @@
 //! weir with one more module: proof that a module needs only its own folder and a line in the list.
-//! `tests/netns/seam.rs` runs it and counts the lines; its part of the page is in
+//! `tests/netns/sample_module.rs` runs it and counts the lines; its part of the page is in
 //! `web/test/sample/`.
 
 mod sample;

@@ -10,19 +10,19 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use api::metrics::{Kind, Metric, Text};
-use api::{Asked, Method, Problem, Route, Who};
+use api::metrics::{Exposition, Kind, Metric};
+use api::{AccessLevel, ApiRequest, Method, Problem, Route};
 use runtime::Error;
 use runtime::check::Feature;
 use runtime::config::Effective;
-use runtime::daemon::{Event, Face, Module, Report, Router, Setup, Work};
-use runtime::registry::{Command, Entry, Group};
+use runtime::daemon::{ApiContext, Event, Module, Report, Router, Setup, Work};
+use runtime::registry::{Command, Group, ModuleEntry};
 
 use config::Greeting;
 pub use messages::{Greet, Shown};
 
 /// The sample module's entry in weir.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     choice: Some("Greets, and counts devices that come"),
     sections: &config::SECTIONS,
     commands: || vec![Command::printing(Group::See, "greet", command::run)],
@@ -39,7 +39,7 @@ pub const ENTRY: Entry = Entry {
         }])
     },
     begin: Some(begin),
-    ..Entry::named("sample")
+    ..ModuleEntry::named("sample")
 };
 
 const GREETED: Metric = Metric {
@@ -81,14 +81,14 @@ impl Sample {
 }
 
 impl Module for Sample {
-    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _: &Rc<dyn ApiContext>) -> Vec<Route> {
         let (read, write) = (Rc::clone(&self), self);
-        let greet = move |asked: Asked<(), Greet>| write.greet(asked.body.times);
+        let greet = move |asked: ApiRequest<(), Greet>| write.greet(asked.body.times);
         vec![
-            Route::get("/v1/greeting", Who::Guest, move |()| {
+            Route::get("/v1/greeting", AccessLevel::Guest, move |()| {
                 Ok(read.shown.borrow().clone())
             }),
-            Route::new(Method::POST, "/v1/greeting", Who::User, greet),
+            Route::new(Method::POST, "/v1/greeting", AccessLevel::User, greet),
         ]
     }
 
@@ -127,7 +127,7 @@ impl Module for Sample {
         status.more.insert("sample".to_owned(), greeted);
     }
 
-    fn metrics(&self, _: &mut Router, text: &mut Text) {
+    fn metrics(&self, _: &mut Router, text: &mut Exposition) {
         let shown = self.shown.borrow();
         text.family(GREETED);
         text.sample(GREETED, &[&shown.whom], shown.greeted);

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use bench::closed::Progress;
+use bench::local::Progress;
 
 /// Progress on standard error: a bar on a terminal, else a line for each piece.
 pub(super) struct Bar {

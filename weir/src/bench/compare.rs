@@ -2,7 +2,7 @@
 
 use std::path::{Path as File, PathBuf};
 
-use bench::closed::{self, Change, Report};
+use bench::local::{self, Change, Report};
 use bench::verdict::Verdict;
 use clap::Args;
 
@@ -30,18 +30,18 @@ pub struct CompareArgs {
 fn read(file: &File) -> Result<Report, Error> {
     let name = file.display();
     let text = std::fs::read(file)
-        .map_err(|error| Error::because(format!("cannot read {name}"), &error, ""))?;
+        .map_err(|error| Error::with_cause(format!("cannot read {name}"), &error, ""))?;
     let report: Report = serde_json::from_slice(&text).map_err(|error| {
         let hint = "name a report of `weir bench lab --json`";
-        Error::because(format!("{name} is not a report"), &error, hint)
+        Error::with_cause(format!("{name} is not a report"), &error, hint)
     })?;
-    match report.schema == closed::SCHEMA {
+    match report.schema == local::SCHEMA {
         true => Ok(report),
         false => Err(Error::new(
             format!(
                 "{name} has format {}, and this weir reads format {}",
                 report.schema,
-                closed::SCHEMA
+                local::SCHEMA
             ),
             "measure again with this weir",
         )),
@@ -50,7 +50,7 @@ fn read(file: &File) -> Result<Report, Error> {
 
 pub(super) fn run(args: &CompareArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let (before, after) = (read(&args.before)?, read(&args.after)?);
-    let changes = closed::changes(&before, &after);
+    let changes = local::changes(&before, &after);
     if args.format.json {
         return Ok(output.json(&changes)?);
     }

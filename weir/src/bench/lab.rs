@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use bench::circuit::Path;
-use bench::closed::chart::draw;
-use bench::closed::page::page;
-use bench::closed::{self, Bulk, By, Profile, Report, Scenario, Series, Settings};
-use bench::load::{Length, Load, Wires};
+use bench::load::{Encapsulation, Length, Load};
+use bench::local::chart::draw;
+use bench::local::page::page;
+use bench::local::{self, Bulk, Profile, Report, Scenario, Series, Settings, Variable};
 use bench::machine::{Lock, processors};
 use bench::rounds::{Plan, Spread};
 use clap::Args;
@@ -65,11 +65,11 @@ pub struct LabArgs {
     length: Length,
     /// Encapsulation of IP: plain, vlan, qinq, pppoe, pppoe-over-vlan
     #[arg(long, default_value = "plain")]
-    wires: Wires,
+    wires: Encapsulation,
     /// Also measure a series over each of: length, flows, burst, wires [default: all, without
     /// --quick and --only]
     #[arg(long, value_name = "BY", value_delimiter = ',', value_parser = series, conflicts_with = "quick")]
-    series: Vec<By>,
+    series: Vec<Variable>,
     /// Largest number of flows in --series flows, up to 1,000,000
     #[arg(long, value_name = "FLOWS", default_value_t = 30_000, value_parser = flows)]
     most_flows: u32,
@@ -111,9 +111,9 @@ fn scenario(name: &str) -> Result<Path, String> {
     found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
 }
 
-fn series(name: &str) -> Result<By, String> {
-    let found = By::ALL.into_iter().find(|by| by.name() == name);
-    found.ok_or_else(|| format!("one of {}", By::ALL.map(By::name).join(", ")))
+fn series(name: &str) -> Result<Variable, String> {
+    let found = Variable::ALL.into_iter().find(|by| by.name() == name);
+    found.ok_or_else(|| format!("one of {}", Variable::ALL.map(Variable::name).join(", ")))
 }
 
 pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> {
@@ -131,7 +131,7 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
         ));
     }
     let own = std::env::current_exe().map_err(|error| {
-        Error::because(
+        Error::with_cause(
             "cannot find weir's own binary",
             &error,
             "start weir by its path",
@@ -166,7 +166,7 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
         weir: own,
         most_flows: args.most_flows,
         series: match args.series.is_empty() && all {
-            true => By::ALL.to_vec(),
+            true => Variable::ALL.to_vec(),
             false => args.series.clone(),
         },
         tcp: args.tcp || all,
@@ -176,7 +176,7 @@ pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> 
     bench::sweep().map_err(failed)?;
     let mut bar = Bar::new();
     bench::end_gently();
-    let report = closed::run(
+    let report = local::run(
         &settings,
         &mut |progress| bar.show(progress),
         &bench::asked_to_end,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bench::machine::Lock;
-use bench::radio::{Driver, Measured, Report, Run, Scenario, Settings, chart, lacks};
+use bench::radio::{Driver, Report, Run, Scenario, ScenarioResult, Settings, chart, lacks};
 use clap::Args;
 
 use super::bar::Bar;
@@ -131,7 +131,7 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn table(measured: &Measured, output: &mut Output<'_>) -> Result<(), Error> {
+fn table(measured: &ScenarioResult, output: &mut Output<'_>) -> Result<(), Error> {
     let mut table = Table::new([
         ("DECIDES", Align::Left),
         ("ARRIVED", Align::Right),
@@ -148,7 +148,7 @@ fn table(measured: &Measured, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(table.finish(output)?)
 }
 
-fn row(measured: &Measured, run: &Run) -> [Cell; 8] {
+fn row(measured: &ScenarioResult, run: &Run) -> [Cell; 8] {
     let megabits = |rate: f64| Cell::from(format!("{rate:.2} Mbit/s"));
     let milliwatts = |power: f64| Cell::from(format!("{power:.2} mW"));
     let share = measured.against(run, Driver::Maximum);

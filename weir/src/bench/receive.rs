@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::net::{Ipv6Addr, SocketAddr};
 
-use bench::wires::PORT;
-use bench::wires::reach::own_addresses;
-use bench::wires::receiver::{Event, Receiver};
-use bench::wires::report::thousands;
-use bench::wires::session::Ended;
+use bench::remote::PORT;
+use bench::remote::receiver::{Event, Receiver};
+use bench::remote::report::thousands;
+use bench::remote::session::SessionEnd;
+use bench::remote::target::own_addresses;
 use clap::Args;
 
 use super::shared::wire_trouble;
@@ -84,13 +84,15 @@ fn tell(event: Event) {
         }
         Event::Ended(from, how) => {
             let how = match how {
-                Ended::Done => "is done",
-                Ended::WrongCode => "refused: wrong code",
-                Ended::Stranger => "refused: not a sender of this version",
-                Ended::Busy => "refused: another sender is measuring",
-                Ended::Vanished => "disconnected; waiting for the next sender",
-                Ended::Stopped => "was left",
-                Ended::NoSocket => "refused: the UDP port is taken; choose another with --listen",
+                SessionEnd::Done => "is done",
+                SessionEnd::WrongCode => "refused: wrong code",
+                SessionEnd::Stranger => "refused: not a sender of this version",
+                SessionEnd::Busy => "refused: another sender is measuring",
+                SessionEnd::Vanished => "disconnected; waiting for the next sender",
+                SessionEnd::Stopped => "was left",
+                SessionEnd::NoSocket => {
+                    "refused: the UDP port is taken; choose another with --listen"
+                }
             };
             format!("{from}: {how}")
         }

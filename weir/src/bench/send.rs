@@ -4,11 +4,11 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::{Path as File, PathBuf};
 
 use bench::machine::processors;
-use bench::wires::code::Code;
-use bench::wires::judge::Judgement;
-use bench::wires::reach::{Settings, reach, target};
-use bench::wires::report::{Report, Trial, thousands};
-use bench::wires::{MOST_FLOWS, MOST_RATE, MOST_SECONDS, frame, sender};
+use bench::remote::code::Code;
+use bench::remote::report::{Report, Trial, thousands};
+use bench::remote::target::{Settings, reach, target};
+use bench::remote::verdict::TrialVerdict;
+use bench::remote::{MOST_FLOWS, MOST_RATE, MOST_SECONDS, frame, sender};
 use clap::Args;
 
 use super::bar::Bar;
@@ -104,7 +104,7 @@ fn link(text: &str) -> Result<f64, String> {
 /// Reads the code from the first line of a file or of standard input, or from the terminal.
 fn code(file: Option<&File>) -> Result<Code, Error> {
     let failed = |name: &str, error: &io::Error| {
-        Error::because(
+        Error::with_cause(
             format!("cannot read the code from {name}"),
             error,
             "write the code to a file, in one line",
@@ -137,7 +137,7 @@ fn code(file: Option<&File>) -> Result<Code, Error> {
         }
     };
     line.parse()
-        .map_err(|error| Error::because("invalid code", &error, "`weir bench receive` shows it"))
+        .map_err(|error| Error::with_cause("invalid code", &error, "`weir bench receive` shows it"))
 }
 
 pub(super) fn run(args: &SendArgs, output: &mut Output<'_>) -> Result<(), Error> {
@@ -249,11 +249,11 @@ fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
 
 fn row(report: &Report, trial: &Trial) -> [Cell; 10] {
     let (text, tone) = match trial.judgement {
-        Judgement::Passed => ("passed", Tone::Good),
-        Judgement::Lost => ("lost", Tone::Bad),
-        Judgement::SenderLimit => ("sender's limit", Tone::Warn),
-        Judgement::ReceiverLimit => ("receiver's limit", Tone::Warn),
-        Judgement::LinkFlapped => ("link flapped", Tone::Warn),
+        TrialVerdict::Passed => ("passed", Tone::Good),
+        TrialVerdict::Lost => ("lost", Tone::Bad),
+        TrialVerdict::SenderLimit => ("sender's limit", Tone::Warn),
+        TrialVerdict::ReceiverLimit => ("receiver's limit", Tone::Warn),
+        TrialVerdict::LinkFlapped => ("link flapped", Tone::Warn),
     };
     let arrived = trial.received_pps;
     let link = report

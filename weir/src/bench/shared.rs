@@ -9,7 +9,7 @@ pub fn keep(file: Option<&File>, text: impl FnOnce() -> String) -> Result<(), Er
     let Some(file) = file else { return Ok(()) };
     std::fs::write(file, text()).map_err(|error| {
         let what = format!("cannot write {}", file.display());
-        Error::because(what, &error, "")
+        Error::with_cause(what, &error, "")
     })
 }
 
@@ -24,10 +24,10 @@ pub fn failed(error: bench::Error) -> Error {
             "try again with less load on the machine; report the error if it persists"
         }
     };
-    Error::because("the measurement failed", &error, hint)
+    Error::with_cause("the measurement failed", &error, hint)
 }
 
 /// Converts a failed measurement over real wires to an error with its hint.
-pub fn wire_trouble(trouble: bench::wires::Trouble) -> Error {
+pub fn wire_trouble(trouble: bench::remote::Problem) -> Error {
     Error::new(trouble.what, trouble.hint)
 }

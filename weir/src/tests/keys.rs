@@ -184,13 +184,13 @@ icon = "tv"
             mask: 0xf0
         })
     );
-    assert_eq!(*read.of::<Offload>().each_packet, EachPacket::Ignore);
+    assert_eq!(*read.of::<Offload>().each_packet, PerPacketPolicy::Ignore);
     assert_eq!(*read.of::<Offload>().hook, HookChoice::Tc);
     let quota = &read.named::<QuotaSettings>()["02:00:00:00:00:01"];
     assert_eq!(
         (*quota.limit, *quota.per, *quota.warn, *quota.action),
         (
-            Octets(50_000_000_000),
+            ByteSize(50_000_000_000),
             QuotaPeriod::Week,
             90,
             QuotaAction::Cut
@@ -201,7 +201,7 @@ icon = "tv"
             *read.of::<History>().limit,
             *read.of::<History>().month_begins
         ),
-        (Octets(8 << 20), 15)
+        (ByteSize(8 << 20), 15)
     );
     let device = &read.named::<DeviceSettings>()["02:00:00:00:00:01"];
     let said = [&device.name, &device.owner].map(|line| line.0.as_deref());
@@ -288,7 +288,7 @@ icon = "tv"
     assert_eq!(forward.collect::<Vec<_>>(), ["tcp/8022 = 192.168.1.2:22"]);
     assert_eq!(
         (&*read.of::<Web>().tls, &*read.of::<Web>().metrics),
-        (&WebTls::Own, &MetricsFor::Loopback)
+        (&PageTls::Own, &MetricsAccess::Loopback)
     );
     let cables = read.of::<Cables>();
     assert_eq!((*cables.mode, cables.ports.len()), (Mode::Suggest, 1));
@@ -314,9 +314,9 @@ icon = "tv"
         (radio.newcomer, radio.silent, radio.floor),
         (5000, 3000, -75)
     );
-    assert_eq!(*read.of::<Monitor>().size, MeterRoom::Cache);
+    assert_eq!(*read.of::<Monitor>().size, MeterCapacity::Cache);
     let memory = *read.of::<Monitor>().memory;
-    assert_eq!(memory, MonitorMemory::Octets(8 << 20));
+    assert_eq!(memory, MonitorMemory::Bytes(8 << 20));
     assert_eq!(
         *read.of::<Monitor>().probes,
         [monitor_core::probes::PROBES[0]]

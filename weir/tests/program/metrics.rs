@@ -9,9 +9,9 @@ mod radio;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use answers::{
-    Count, Device, Devices, LanTraffic, Latency, Metered, MeteredPort, Paths, Status, Wifi,
+    Count, Device, Devices, LanTraffic, Latency, MeteredPort, Paths, PortCounters, Status, Wifi,
 };
-use api::metrics::{Kind, Metric, Text};
+use api::metrics::{Exposition, Kind, Metric};
 use monitor::metrics::Metrics;
 use proptest::prelude::*;
 use runtime::daemon;
@@ -79,7 +79,7 @@ fn all_metrics() -> impl Iterator<Item = &'static Metric> {
 
 /// Renders all metrics, as a daemon with all modules does.
 fn render(metrics: &mut Metrics, devices: &Devices, status: &Status, paths: &Paths) -> String {
-    let mut text = Text::default();
+    let mut text = Exposition::default();
     daemon::metrics::write(&mut text, status);
     metrics.devices(&mut text, devices);
     multipath::metrics::write(&mut text, paths);
@@ -89,7 +89,7 @@ fn render(metrics: &mut Metrics, devices: &Devices, status: &Status, paths: &Pat
 #[test]
 fn every_metric_has_the_labels_it_says() {
     let mut devices = all(vec![device(4, 1000, 200)]);
-    let way = |n| Metered {
+    let way = |n| PortCounters {
         talks: count(n),
         unplaced: count(n + 100),
         other: count(n + 200),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use weir_bench::load::Wires;
-use weir_bench::{lemon, multipath};
+use weir_bench::load::Encapsulation;
+use weir_bench::{monitor_loss, multipath};
 
 /// Measures weir's own parts. For forwarding rates, use `weir bench lab`.
 #[derive(Debug, Parser)]
@@ -99,7 +99,7 @@ pub enum Part {
         seconds: f64,
         /// Only these cases
         #[arg(long, value_delimiter = ',', value_parser = case)]
-        only: Vec<lemon::Case>,
+        only: Vec<monitor_loss::Case>,
     },
     /// Measure the cost of a partner to a client's TCP: direct, in the clear, encrypted, and by
     /// other proxies
@@ -209,7 +209,7 @@ pub enum Part {
     Paths {
         /// Only this encapsulation: plain, vlan, qinq, pppoe, pppoe-over-vlan
         #[arg(long)]
-        only: Option<Wires>,
+        only: Option<Encapsulation>,
         /// Daemon to measure [default: the one beside this binary]
         #[arg(long, value_name = "PATH")]
         weir: Option<PathBuf>,
@@ -293,12 +293,14 @@ pub enum Change {
     Rules,
 }
 
-fn case(name: &str) -> Result<lemon::Case, String> {
-    let found = lemon::Case::ALL.into_iter().find(|case| case.name == name);
+fn case(name: &str) -> Result<monitor_loss::Case, String> {
+    let found = monitor_loss::Case::ALL
+        .into_iter()
+        .find(|case| case.name == name);
     found.ok_or_else(|| {
         format!(
             "one of {}",
-            lemon::Case::ALL.map(|case| case.name).join(", ")
+            monitor_loss::Case::ALL.map(|case| case.name).join(", ")
         )
     })
 }

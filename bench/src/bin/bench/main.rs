@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use arguments::{Arguments, Change, Part, Uplinks};
 use clap::Parser;
-use weir_bench::crowd::Size;
-use weir_bench::load::Wires;
+use weir_bench::load::Encapsulation;
+use weir_bench::many_flows::Size;
 use weir_bench::programs::{self, Effort};
-use weir_bench::report::{Measured, Table};
+use weir_bench::report::{StoredResult, Table};
 use weir_bench::rounds::Plan;
 use weir_bench::{
-    Error, cable, changes, daemon, daily, day, gate, lemon, machine, meter, meter_daemon,
-    meter_offload, meter_path, multipath, paths, portal, record, redirects, report, soak, trust,
+    Error, cable, changes, daemon, daily, day, gate, machine, meter, meter_daemon, meter_offload,
+    meter_path, monitor_loss, multipath, paths, portal, record, redirects, report, soak, trust,
     verifier,
 };
 fn main() -> ExitCode {
@@ -129,17 +129,21 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             only,
         } => {
             let cases = if only.is_empty() {
-                lemon::Case::ALL.to_vec()
+                monitor_loss::Case::ALL.to_vec()
             } else {
                 only.clone()
             };
-            let plan = lemon::Plan {
+            let plan = monitor_loss::Plan {
                 rounds: *rounds,
                 seconds: *seconds,
             };
             let binary = daemon::binary(weir.as_deref())?;
-            let losses = lemon::all(&binary, &cases, plan, |text| eprintln!("{text}"))?;
-            tell(arguments, &[("lemon", lemon::report(&losses))], &losses)
+            let losses = monitor_loss::all(&binary, &cases, plan, |text| eprintln!("{text}"))?;
+            tell(
+                arguments,
+                &[("lemon", monitor_loss::report(&losses))],
+                &losses,
+            )
         }
         Part::Multipath {
             weir,
@@ -148,11 +152,11 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             shadowsocks,
         } => {
             let binary = daemon::binary(weir.as_deref())?;
-            let mut ways = multipath::ways::Way::ALL.to_vec();
-            ways.retain(|way| *shadowsocks || *way != multipath::ways::Way::Shadowsocks);
+            let mut ways = multipath::methods::Method::ALL.to_vec();
+            ways.retain(|way| *shadowsocks || *way != multipath::methods::Method::Shadowsocks);
             let told = |text: &str| eprintln!("{text}");
-            let found = multipath::ways::all(&binary, &ways, *rounds, *seconds, told)?;
-            tell(arguments, &multipath::ways::report(&found), &found)
+            let found = multipath::methods::all(&binary, &ways, *rounds, *seconds, told)?;
+            tell(arguments, &multipath::methods::report(&found), &found)
         }
         Part::Uplinks {
             weir,
@@ -165,12 +169,12 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             let told = |text: &str| eprintln!("{text}");
             let (mut sums, mut cuts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
             if *only != Some(Uplinks::Cuts) {
-                sums = multipath::sums::all(&binary, *rounds, *seconds, arrangement, told)?;
-                tables.push(("uplinks-sums", multipath::sums::report(&sums)));
+                sums = multipath::aggregate::all(&binary, *rounds, *seconds, arrangement, told)?;
+                tables.push(("uplinks-sums", multipath::aggregate::report(&sums)));
             }
             if *only != Some(Uplinks::Sums) {
-                cuts = multipath::cuts::all(&binary, *rounds, told)?;
-                tables.push(("uplinks-cuts", multipath::cuts::report(&cuts)));
+                cuts = multipath::outages::all(&binary, *rounds, told)?;
+                tables.push(("uplinks-cuts", multipath::outages::report(&cuts)));
             }
             tell(arguments, &tables, &(sums, cuts))
         }
@@ -215,7 +219,7 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             let length = Duration::from_secs(60 * u64::from(*minutes));
             let compared = day::day(&binary, length, |text| eprintln!("{text}"))?;
             tell(arguments, &[("day", day::report(&compared))], &compared)?;
-            match compared.iter().all(day::Compared::same) {
+            match compared.iter().all(day::DayComparison::same) {
                 true => Ok(()),
                 false => Err(Error::Wrong(format!(
                     "different from the kernel alone: {compared:#?}"
@@ -236,7 +240,7 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             tell(arguments, &tables, &(burden, latencies))
         }
         Part::Paths { only, weir } => {
-            let chosen = only.map_or(Wires::ALL.to_vec(), |one| vec![one]);
+            let chosen = only.map_or(Encapsulation::ALL.to_vec(), |one| vec![one]);
             whole_paths(arguments, &chosen, &daemon::binary(weir.as_deref())?)
         }
         Part::Portal {
@@ -407,7 +411,7 @@ fn verifier(file: &std::path::Path, to: Option<&std::path::Path>) -> Result<(), 
 
 fn whole_paths(
     arguments: &Arguments,
-    chosen: &[Wires],
+    chosen: &[Encapsulation],
     weir: &std::path::Path,
 ) -> Result<(), Error> {
     let costs = paths::measure(chosen, paths::Effort::default(), weir, |text| {
@@ -421,8 +425,8 @@ fn keep(
     arguments: &Arguments,
     tables: &[(&str, Table)],
     figures: &impl serde::Serialize,
-) -> Result<Measured, Error> {
-    let measured = Measured::here(tables, figures)?;
+) -> Result<StoredResult, Error> {
+    let measured = StoredResult::here(tables, figures)?;
     if let Some(file) = &arguments.json {
         write(file, &measured)?;
     }

@@ -24,7 +24,7 @@ impl api::Body for DeviceLabel {
 
 /// Labels of a device after the change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceLabelled {
+pub struct LabelledDevice {
     /// Hardware address of the device.
     pub mac: String,
     /// Name of the device; null if nobody named it.

@@ -7,10 +7,10 @@ use std::str::FromStr;
 use api::Response;
 use api::problem::{Problem, clipped};
 use api::query::{self, Pairs, Query, number};
-use api::server::{Answer, json_body};
+use api::server::{ResponseBody, json_body};
 
 use super::expression::parse_protocol;
-use super::flow::{Bridged, Flow, FlowId, FlowState, Protocol};
+use super::flow::{Flow, FlowId, FlowState, Protocol, StationPair};
 
 /// A filter of flows. `None` does not filter; a flow must match all other conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -304,15 +304,15 @@ impl Selection {
     /// out flows that have ended.
     pub fn answer(
         self,
-        bridged: &[Bridged],
+        bridged: &[StationPair],
         flow: impl Fn(FlowId) -> Option<Flow> + 'static,
-    ) -> Response<Answer> {
+    ) -> Response<ResponseBody> {
         let head = format!(r#"{{"matched":{},"flows":["#, self.matched);
         let tail = match serde_json::to_string(bridged) {
             Ok(text) if !bridged.is_empty() => format!(r#"],"bridged":{text}}}"#),
             _ => "]}".to_owned(),
         };
-        json_body(Answer::list(
+        json_body(ResponseBody::list(
             head,
             self.ids.into_iter().filter_map(flow),
             tail,
@@ -324,7 +324,7 @@ impl Selection {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Direction, Directions, Endpoints, Translated};
+    use super::super::{Direction, Directions, Endpoints, Translation};
     use super::*;
 
     fn flow(id: u64, bytes: u64) -> Flow {
@@ -351,7 +351,7 @@ mod tests {
             protocol: Protocol::Tcp,
             original,
             reply,
-            translated: Translated {
+            translated: Translation {
                 snat: true,
                 dnat: false,
             },

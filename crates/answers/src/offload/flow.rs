@@ -16,12 +16,12 @@ pub struct FlowList {
     /// Pairs of stations whose bridged traffic weir forwards, or may forward. Left out if the query
     /// has an address, a port or a protocol; the limit does not apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bridged: Vec<Bridged>,
+    pub bridged: Vec<StationPair>,
 }
 
 /// Two stations that communicate through a bridge, in both directions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bridged {
+pub struct StationPair {
     /// Hardware address of one station: `02:00:00:00:00:01`.
     pub source: String,
     /// Hardware address of the other station.
@@ -50,7 +50,7 @@ pub struct Flow {
     /// Packets of the other side as they come in, before translation is undone.
     pub reply: Endpoints,
     /// Address translation of the connection.
-    pub translated: Translated,
+    pub translated: Translation,
     /// State of forwarding.
     pub state: FlowState,
     /// Reason why weir does not forward the connection, or not in both directions.
@@ -171,7 +171,7 @@ impl fmt::Display for Endpoints {
 
 /// Address translation by netfilter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Translated {
+pub struct Translation {
     /// Source of the original direction (masquerading).
     pub snat: bool,
     /// Destination of the original direction (port forwarding).

@@ -37,39 +37,54 @@ impl Body for Named {
 }
 
 fn routes() -> Routes {
-    let thing = |asked: Asked<()>| Ok(asked.parts);
+    let thing = |asked: ApiRequest<()>| Ok(asked.path_params);
     Routes::new([
-        Route::get("/v1/status", Who::Guest, |()| Ok("well")),
-        Route::get("/v1/flows", Who::User, |port: Port| Ok(port.0)),
-        Route::new(Method::POST, "/v1/reload", Who::User, |_: Asked| Ok("done")),
+        Route::get("/v1/status", AccessLevel::Guest, |()| Ok("well")),
+        Route::get("/v1/flows", AccessLevel::User, |port: Port| Ok(port.0)),
+        Route::new(
+            Method::POST,
+            "/v1/reload",
+            AccessLevel::User,
+            |_: ApiRequest| Ok("done"),
+        ),
         Route::new(
             Method::POST,
             "/v1/things",
-            Who::User,
-            |asked: Asked<(), Named>| Ok(asked.body.name),
+            AccessLevel::User,
+            |asked: ApiRequest<(), Named>| Ok(asked.body.name),
         ),
-        Route::new(Method::GET, "/v1/things/{name}", Who::User, thing),
-        Route::new(Method::DELETE, "/v1/things/{name}", Who::Root, thing),
-        Route::later(Method::GET, "/v1/later", Who::User, |_: Asked| {
-            Box::pin(async {
-                tokio::task::yield_now().await;
-                Ok("late")
-            })
-        }),
+        Route::new(Method::GET, "/v1/things/{name}", AccessLevel::User, thing),
+        Route::new(
+            Method::DELETE,
+            "/v1/things/{name}",
+            AccessLevel::Root,
+            thing,
+        ),
+        Route::new_async(
+            Method::GET,
+            "/v1/later",
+            AccessLevel::User,
+            |_: ApiRequest| {
+                Box::pin(async {
+                    tokio::task::yield_now().await;
+                    Ok("late")
+                })
+            },
+        ),
     ])
 }
 
 /// Returns status and body.
-fn ask(who: Who, line: &str, body: &str) -> (u16, serde_json::Value) {
+fn ask(who: AccessLevel, line: &str, body: &str) -> (u16, serde_json::Value) {
     let (method, target) = line.split_once(' ').expect("method and target");
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let answer = match routes().find(method, path, who) {
-        Err(refusal) => crate::server::refuse(&refusal),
+        Err(refusal) => crate::server::problem_response(&refusal),
         Ok(found) => {
-            let answer = found.answer(query, body.as_bytes());
+            let answer = found.respond(query, body.as_bytes());
             let runtime = tokio::runtime::Builder::new_current_thread().build();
             let answer = runtime.expect("a runtime").block_on(answer);
-            crate::server::or_refuse(answer)
+            crate::server::into_response(answer)
         }
     };
     let status = answer.status().as_u16();
@@ -94,7 +109,7 @@ fn answers() {
         ("DELETE /v1/things/a", "", r#"["a"]"#),
         ("GET /v1/later", "", "\"late\""),
     ] {
-        let (status, told) = ask(Who::Root, line, body);
+        let (status, told) = ask(AccessLevel::Root, line, body);
         assert_eq!(
             (status, told.to_string()),
             (200, answer.to_owned()),
@@ -124,7 +139,7 @@ fn says_what_is_wrong() {
         ("POST /v1/things", "", 400, "malformed_body"),
         ("POST /v1/things", "{", 400, "malformed_body"),
     ] {
-        let (got, problem) = ask(Who::Root, line, body);
+        let (got, problem) = ask(AccessLevel::Root, line, body);
         assert_eq!(
             (got, problem["error"].as_str()),
             (status, Some(error)),
@@ -140,12 +155,12 @@ fn says_what_is_wrong() {
 #[test]
 fn each_has_those_who_may() {
     for (who, line, status) in [
-        (Who::Guest, "GET /v1/status", 200),
-        (Who::Guest, "GET /v1/flows", 401),
-        (Who::Guest, "DELETE /v1/things/a", 401),
-        (Who::User, "GET /v1/flows", 200),
-        (Who::User, "DELETE /v1/things/a", 403),
-        (Who::Root, "DELETE /v1/things/a", 200),
+        (AccessLevel::Guest, "GET /v1/status", 200),
+        (AccessLevel::Guest, "GET /v1/flows", 401),
+        (AccessLevel::Guest, "DELETE /v1/things/a", 401),
+        (AccessLevel::User, "GET /v1/flows", 200),
+        (AccessLevel::User, "DELETE /v1/things/a", 403),
+        (AccessLevel::Root, "DELETE /v1/things/a", 200),
     ] {
         assert_eq!(ask(who, line, "").0, status, "{who:?}: {line}");
     }
@@ -153,15 +168,19 @@ fn each_has_those_who_may() {
 
 #[test]
 fn a_row_says_how_long_its_body_may_be() {
-    let post = || Route::new(Method::POST, "/v1/x", Who::User, |_: Asked| Ok("done"));
-    let get = Route::get("/v1/x", Who::User, |()| Ok("well"));
+    let post = || {
+        Route::new(Method::POST, "/v1/x", AccessLevel::User, |_: ApiRequest| {
+            Ok("done")
+        })
+    };
+    let get = Route::get("/v1/x", AccessLevel::User, |()| Ok("well"));
     for (route, method, longest) in [
         (post(), "POST", Some(16)),
         (post().with_body(70), "POST", Some(70)),
         (post().with_body(usize::MAX), "POST", Some(LONGEST_BODY)),
         (get, "GET", None),
     ] {
-        let found = Routes::new([route]).find(method, "/v1/x", Who::User);
+        let found = Routes::new([route]).find(method, "/v1/x", AccessLevel::User);
         let found = found.unwrap_or_else(|_| panic!("no row"));
         assert_eq!(found.longest_body(16), longest);
     }
@@ -170,7 +189,7 @@ fn a_row_says_how_long_its_body_may_be() {
 #[test]
 fn methods_of_a_path_are_told() {
     let refused = |method, path| {
-        let refusal = routes().find(method, path, Who::Root).err();
+        let refusal = routes().find(method, path, AccessLevel::Root).err();
         refusal.and_then(|refusal| refusal.allow)
     };
     assert_eq!(
@@ -184,8 +203,8 @@ fn methods_of_a_path_are_told() {
 proptest! {
     #[test]
     fn never_panics(method in "\\PC*", path in "\\PC*", query in "\\PC*", body in "\\PC*") {
-        if let Ok(found) = routes().find(&method, &path, Who::Root) {
-            drop(found.answer(&query, body.as_bytes()));
+        if let Ok(found) = routes().find(&method, &path, AccessLevel::Root) {
+            drop(found.respond(&query, body.as_bytes()));
         }
     }
 
@@ -194,8 +213,8 @@ proptest! {
         path in "/v1/(flows|status|things/.*)",
         query in "\\PC*",
     ) {
-        if let Ok(found) = routes().find("GET", &path, Who::Root) {
-            drop(found.answer(&query, b""));
+        if let Ok(found) = routes().find("GET", &path, AccessLevel::Root) {
+            drop(found.respond(&query, b""));
         }
     }
 }

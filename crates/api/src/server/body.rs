@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use serde::Serialize;
 
-use super::Drain;
+use super::StreamReceiver;
 
 /// Bytes after which a piece of a listing is sent: enough to make the system call worth it.
 const PIECE: usize = 32 * 1024;
 
 /// Body of an answer.
-pub struct Answer(Kind);
+pub struct ResponseBody(Kind);
 
 enum Kind {
     /// A whole body; `None` once taken.
@@ -21,19 +21,19 @@ enum Kind {
     /// A listing, piece by piece.
     List(List),
     /// Bytes in a stream.
-    Feed(Drain),
+    Feed(StreamReceiver),
     /// Body from another server.
     Passed(Incoming),
 }
 
-impl Answer {
+impl ResponseBody {
     /// Returns a whole body.
     pub fn whole(octets: Bytes) -> Self {
         Self(Kind::Whole(Some(octets)))
     }
 
     /// Returns a body that the daemon writes as a stream.
-    pub(super) fn feed(drain: Drain) -> Self {
+    pub(super) fn feed(drain: StreamReceiver) -> Self {
         Self(Kind::Feed(drain))
     }
 
@@ -109,7 +109,7 @@ impl List {
     }
 }
 
-impl Body for Answer {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
 /// A stream that records the time when bytes last moved.
-pub struct Watched<S> {
+pub struct ProgressStream<S> {
     stream: S,
     moved: Rc<Cell<Instant>>,
 }
@@ -19,7 +19,7 @@ pub struct Watched<S> {
 /// Time when bytes last moved on a [`Watched`] stream.
 pub struct Progress(Rc<Cell<Instant>>);
 
-impl<S> Watched<S> {
+impl<S> ProgressStream<S> {
     /// Watches a stream.
     pub fn new(stream: S) -> (Self, Progress) {
         let moved = Rc::new(Cell::new(Instant::now()));
@@ -32,7 +32,7 @@ impl<S> Watched<S> {
         )
     }
 
-    fn note(&self, octets: usize) {
+    fn record(&self, octets: usize) {
         if octets > 0 {
             self.moved.set(Instant::now());
         }
@@ -57,7 +57,7 @@ impl Progress {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ProgressStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -65,12 +65,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
-        self.note(buffer.filled().len() - before);
+        self.record(buffer.filled().len() - before);
         result
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for ProgressStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -78,7 +78,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.stream).poll_write(context, octets);
         if let Poll::Ready(Ok(written)) = result {
-            self.note(written);
+            self.record(written);
         }
         result
     }
@@ -90,7 +90,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         if let Poll::Ready(Ok(written)) = result {
-            self.note(written);
+            self.record(written);
         }
         result
     }

@@ -14,11 +14,11 @@ use tokio::net::UnixStream;
 use tokio::task::LocalSet;
 use tracing::debug;
 
-use super::crowd::Peer;
-use super::seat::{Hall, Seated, Visitor};
-use super::{Answer, Listener, Watched, or_refuse, read_body, refuse};
+use super::connection_pool::{Connection, ConnectionPool, SlotBody};
+use super::connection_table::Peer;
+use super::{Listener, ProgressStream, ResponseBody, into_response, problem_response, read_body};
 use crate::problem::Problem;
-use crate::route::{Routes, Who};
+use crate::route::{AccessLevel, Routes};
 
 /// Limits of clients.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Default for Limits {
 }
 
 /// Source of connections, with the access of their clients.
-pub trait Arrivals {
+pub trait ConnectionSource {
     /// Returns the next connection.
     fn accept(&self) -> impl Future<Output = io::Result<UnixStream>>;
 
@@ -62,11 +62,11 @@ pub trait Arrivals {
     fn peer(&self, stream: &UnixStream) -> Peer;
 
     /// Returns the access of a request, by its headers.
-    fn who(&self, headers: &HeaderMap) -> Who;
+    fn access_level(&self, headers: &HeaderMap) -> AccessLevel;
 }
 
 /// The socket: a peer with access may send every request.
-impl Arrivals for Listener {
+impl ConnectionSource for Listener {
     fn accept(&self) -> impl Future<Output = io::Result<UnixStream>> {
         Self::accept(self)
     }
@@ -77,19 +77,19 @@ impl Arrivals for Listener {
             Ok(peer) if may_speak(peer.uid(), nix::unistd::geteuid().as_raw()) => {
                 Peer::Process(peer.pid().unwrap_or(0))
             }
-            _ => Peer::Stranger,
+            _ => Peer::Unauthorized,
         }
     }
 
-    fn who(&self, _: &HeaderMap) -> Who {
-        Who::Root
+    fn access_level(&self, _: &HeaderMap) -> AccessLevel {
+        AccessLevel::Root
     }
 }
 
 /// Serves until dropped. Runs on any current-thread runtime; its connection tasks end with it.
-pub async fn serve(arrivals: Rc<impl Arrivals + 'static>, routes: &Routes, limits: Limits) {
+pub async fn serve(arrivals: Rc<impl ConnectionSource + 'static>, routes: &Routes, limits: Limits) {
     let connections = LocalSet::new();
-    let hall = Hall::new(limits.answers, limits.waiting);
+    let hall = ConnectionPool::new(limits.answers, limits.waiting);
     let accept = async {
         loop {
             hall.place().await;
@@ -105,14 +105,14 @@ pub async fn serve(arrivals: Rc<impl Arrivals + 'static>, routes: &Routes, limit
             };
             // Entered here, as many may come before the first one has its turn.
             let peer = arrivals.peer(&stream);
-            let (stream, progress) = Watched::new(stream);
+            let (stream, progress) = ProgressStream::new(stream);
             let visitor = hall.enter(peer, &progress);
-            let asked = Asked {
+            let asked = RequestHandler {
                 arrivals: Rc::clone(&arrivals),
                 routes: routes.clone(),
                 limits,
             };
-            let allowed = peer != Peer::Stranger;
+            let allowed = peer != Peer::Unauthorized;
             tokio::task::spawn_local(async move {
                 let stalls = progress.stalls(limits.stall_time);
                 converse(stream, asked, visitor, allowed, stalls).await;
@@ -123,16 +123,16 @@ pub async fn serve(arrivals: Rc<impl Arrivals + 'static>, routes: &Routes, limit
 }
 
 /// Shared state of the request handlers.
-struct Asked<A> {
+struct RequestHandler<A> {
     arrivals: Rc<A>,
     routes: Routes,
     limits: Limits,
 }
 
-async fn converse<A: Arrivals + 'static>(
-    stream: Watched<UnixStream>,
-    asked: Asked<A>,
-    visitor: Visitor,
+async fn converse<A: ConnectionSource + 'static>(
+    stream: ProgressStream<UnixStream>,
+    asked: RequestHandler<A>,
+    visitor: Connection,
     allowed: bool,
     stalls: impl Future<Output = ()>,
 ) {
@@ -149,7 +149,7 @@ async fn converse<A: Arrivals + 'static>(
             } else {
                 let detail = "only root and the daemon's user may connect";
                 let problem = Problem::new(403, "not_allowed", detail, "run the command as root");
-                unseated(refuse(&problem.into()))
+                unseated(problem_response(&problem.into()))
             })
         }
     });
@@ -175,15 +175,19 @@ fn may_speak(peer: u32, own: u32) -> bool {
     peer == 0 || peer == own
 }
 
-impl<A: Arrivals> Asked<A> {
-    async fn respond(&self, request: Request<Incoming>, visitor: &Rc<Visitor>) -> Response<Seated> {
+impl<A: ConnectionSource> RequestHandler<A> {
+    async fn respond(
+        &self,
+        request: Request<Incoming>,
+        visitor: &Rc<Connection>,
+    ) -> Response<SlotBody> {
         let Self { routes, limits, .. } = self;
         let uri = request.uri();
         let query = uri.query().unwrap_or_default().to_owned();
-        let who = self.arrivals.who(request.headers());
+        let who = self.arrivals.access_level(request.headers());
         let found = match routes.find(request.method().as_str(), uri.path(), who) {
             Ok(found) => found,
-            Err(refusal) => return unseated(refuse(&refusal)),
+            Err(refusal) => return unseated(problem_response(&refusal)),
         };
         let body = match found.longest_body(limits.body) {
             Some(longest) => read_body(request.into_body(), longest, limits.request_time).await,
@@ -191,17 +195,17 @@ impl<A: Arrivals> Asked<A> {
         };
         let body = match body {
             Ok(body) => body,
-            Err(problem) => return unseated(refuse(&problem.into())),
+            Err(problem) => return unseated(problem_response(&problem.into())),
         };
         let seat = visitor.seat().await;
-        let answer = or_refuse(found.answer(&query, &body).await);
-        answer.map(|answer| Seated::new(answer, Some(seat)))
+        let answer = into_response(found.respond(&query, &body).await);
+        answer.map(|answer| SlotBody::new(answer, Some(seat)))
     }
 }
 
 /// Wraps an answer that needs no seat.
-fn unseated(answer: Response<Answer>) -> Response<Seated> {
-    answer.map(|answer| Seated::new(answer, None))
+fn unseated(answer: Response<ResponseBody>) -> Response<SlotBody> {
+    answer.map(|answer| SlotBody::new(answer, None))
 }
 
 #[cfg(test)]

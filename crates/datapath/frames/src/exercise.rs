@@ -77,7 +77,7 @@ impl Exercise {
             let directions = self.router.path.inspect(connection.id).expect("known");
             let ordinary = SIDES.into_iter().zip(&directions).all(|(side, d)| {
                 let port = self.router.path.slot(links(side).0);
-                d.proven && d.tos == 0 && d.length <= 200 && d.came_in.port == port
+                d.proven && d.tos == 0 && d.length <= 200 && d.ingress.port == port
             });
             if !ordinary {
                 self.router

@@ -310,7 +310,7 @@ impl Router {
         if !timed {
             // At this time any timer has run out.
             self.path
-                .waits(Instant::now() + Duration::from_secs(60), |_| {});
+                .take_round_trips(Instant::now() + Duration::from_secs(60), |_| {});
         }
         assert_eq!(taken, timed && connection.is_tcp());
         assert_eq!(self.marks(connection), [taken; 2]);
@@ -329,7 +329,7 @@ impl Router {
         for connection in &self.connections {
             let directions = self.path.inspect(connection.id).expect("known");
             for (side, direction) in SIDES.into_iter().zip(directions) {
-                let (link, mac) = match direction.came_in.port {
+                let (link, mac) = match direction.ingress.port {
                     slot if slot == self.path.slot(LAN) => (LAN, ROUTER_LAN),
                     _ => (WAN, ROUTER_WAN),
                 };
@@ -342,7 +342,7 @@ impl Router {
                     outgoing: connection.outgoing(side),
                     link,
                     mac,
-                    behind: Behind::of(&direction.came_in.behind),
+                    behind: Behind::of(&direction.ingress.behind),
                     header: hop.header.clone(),
                     xdp: hop.xdp,
                     length: usize::from(direction.length),

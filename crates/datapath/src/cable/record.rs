@@ -16,7 +16,7 @@ const TRIES: u32 = 1000;
 
 /// Frames of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SortRecord {
+pub struct ClassRecord {
     /// Number of frames.
     pub frames: u32,
     /// Arrival of the last frame, by [`super::now`]; up to 11 ms early, as are the two below.
@@ -29,9 +29,9 @@ pub struct SortRecord {
 
 /// Record of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct PortRecord {
     /// Records by number of the sort.
-    pub sorts: [SortRecord; SORTS],
+    pub sorts: [ClassRecord; SORTS],
     /// Senders of frames, without own addresses; 16 at most.
     pub stations: Vec<Mac>,
     /// True if there were more stations.
@@ -65,7 +65,7 @@ fn mac(number: u64) -> Mac {
 
 /// # Safety
 /// `cable` points into a live mapping.
-pub(super) unsafe fn read(cable: *const types::cable) -> Record {
+pub(super) unsafe fn read(cable: *const types::cable) -> PortRecord {
     // SAFETY: the caller's word, for all that is read here. The programs write numbers as a whole.
     unsafe {
         let stations = (0..headers::CABLE_STATIONS as usize)
@@ -75,7 +75,7 @@ pub(super) unsafe fn read(cable: *const types::cable) -> Record {
             .map(|at| (&raw const (*cable).vlan[at]).read_volatile())
             .filter(|number| *number != 0);
         let text = |of: u64| text(&raw const (*cable).text[of as usize]);
-        Record {
+        PortRecord {
             sorts: std::array::from_fn(|sort| note(&raw const (*cable).note[sort])),
             stations: stations.map(mac).collect(),
             more_stations: (&raw const (*cable).more).read_volatile() != 0,
@@ -92,7 +92,7 @@ pub(super) unsafe fn read(cable: *const types::cable) -> Record {
 
 /// # Safety
 /// As for [`read`].
-unsafe fn note(note: *const types::cable_note) -> SortRecord {
+unsafe fn note(note: *const types::cable_note) -> ClassRecord {
     // SAFETY: the caller's word.
     let (frames, last, from) = unsafe {
         (
@@ -102,7 +102,7 @@ unsafe fn note(note: *const types::cable_note) -> SortRecord {
         )
     };
     let vlan = (from >> headers::CABLE_MAC_BIT) as u16;
-    SortRecord {
+    ClassRecord {
         frames,
         last,
         from: mac(from),

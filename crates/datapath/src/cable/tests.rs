@@ -1,4 +1,4 @@
-use cables_core::Sort;
+use cables_core::FrameClass;
 
 use super::*;
 
@@ -6,34 +6,37 @@ use super::*;
 #[test]
 fn both_lists_of_sorts_are_the_same() {
     let here = [
-        (Sort::Own, headers::CABLE_OWN),
-        (Sort::Hello, headers::CABLE_HELLO),
-        (Sort::Pado, headers::CABLE_PADO),
-        (Sort::Padi, headers::CABLE_PADI),
-        (Sort::DhcpServer, headers::CABLE_DHCP_SERVER),
-        (Sort::DhcpClient, headers::CABLE_DHCP_CLIENT),
-        (Sort::Dhcp6Server, headers::CABLE_DHCP6_SERVER),
+        (FrameClass::Own, headers::CABLE_OWN),
+        (FrameClass::Hello, headers::CABLE_HELLO),
+        (FrameClass::Pado, headers::CABLE_PADO),
+        (FrameClass::Padi, headers::CABLE_PADI),
+        (FrameClass::DhcpServer, headers::CABLE_DHCP_SERVER),
+        (FrameClass::DhcpClient, headers::CABLE_DHCP_CLIENT),
+        (FrameClass::Dhcp6Server, headers::CABLE_DHCP6_SERVER),
         (
-            Sort::RouterAdvertisement,
+            FrameClass::RouterAdvertisement,
             headers::CABLE_ROUTER_ADVERTISEMENT,
         ),
-        (Sort::RouterSolicitation, headers::CABLE_ROUTER_SOLICITATION),
-        (Sort::Lldp, headers::CABLE_LLDP),
-        (Sort::Cdp, headers::CABLE_CDP),
-        (Sort::Mndp, headers::CABLE_MNDP),
-        (Sort::Batman, headers::CABLE_BATMAN),
-        (Sort::Babel, headers::CABLE_BABEL),
-        (Sort::Routing, headers::CABLE_ROUTING),
-        (Sort::Bpdu, headers::CABLE_BPDU),
-        (Sort::Arp, headers::CABLE_ARP),
-        (Sort::Ip, headers::CABLE_IP),
-        (Sort::Other, headers::CABLE_OTHER),
+        (
+            FrameClass::RouterSolicitation,
+            headers::CABLE_ROUTER_SOLICITATION,
+        ),
+        (FrameClass::Lldp, headers::CABLE_LLDP),
+        (FrameClass::Cdp, headers::CABLE_CDP),
+        (FrameClass::Mndp, headers::CABLE_MNDP),
+        (FrameClass::Batman, headers::CABLE_BATMAN),
+        (FrameClass::Babel, headers::CABLE_BABEL),
+        (FrameClass::Routing, headers::CABLE_ROUTING),
+        (FrameClass::Bpdu, headers::CABLE_BPDU),
+        (FrameClass::Arp, headers::CABLE_ARP),
+        (FrameClass::Ip, headers::CABLE_IP),
+        (FrameClass::Other, headers::CABLE_OTHER),
     ];
-    assert_eq!(here.map(|(sort, _)| sort), Sort::ALL);
+    assert_eq!(here.map(|(sort, _)| sort), FrameClass::ALL);
     for (sort, number) in here {
         assert_eq!(sort as u64, number, "{sort:?}");
     }
-    assert_eq!(SORTS, Sort::ALL.len());
+    assert_eq!(SORTS, FrameClass::ALL.len());
 }
 
 /// The programs look for a device where user space puts it; they cannot where two share a place.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::skel::MeterProgs;
-use super::{Rest, types};
+use super::{UnrecordedTraffic, types};
 use crate::error::Error;
 use crate::hook::{Attachment, Place, attach_tc};
 use crate::mapped::Mapped;
@@ -100,10 +100,10 @@ impl Ports {
         }
     }
 
-    pub fn rest(&self, link: u32) -> Option<[Rest; 2]> {
+    pub fn rest(&self, link: u32) -> Option<[UnrecordedTraffic; 2]> {
         let port = self.found.get(self.slot(link))?;
         (port.ifindex == link).then(|| {
-            port.rest.map(|rest| Rest {
+            port.rest.map(|rest| UnrecordedTraffic {
                 unplaced: (rest.unplaced, rest.unplaced_octets),
                 other: (rest.other, rest.other_octets),
                 link: rest.link,

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
-use kernel::TalkKey;
+use kernel::ConversationKey;
 
-use super::{Ways, types};
+use super::{TrafficCounts, types};
 use crate::headers;
 use crate::mapped::{Mapped, read_shared};
 
@@ -30,14 +30,14 @@ pub struct Counts([u64; 2]);
 
 impl Counts {
     /// Growth of the counters: sent, received.
-    pub fn grown(&mut self, now: [u64; 2]) -> Ways {
+    pub fn grown(&mut self, now: [u64; 2]) -> TrafficCounts {
         let mut ways = [(0, 0); 2];
         for (way, count) in now.into_iter().enumerate() {
             let grown = count.wrapping_sub(self.0[way]);
             self.0[way] = count;
             ways[way] = (grown >> 40, grown & ((1 << 40) - 1));
         }
-        Ways {
+        TrafficCounts {
             sent: ways[0],
             received: ways[1],
         }
@@ -107,7 +107,7 @@ fn ports(first: u16, second: u16) -> u32 {
 }
 
 /// Decodes a key from its words; `place` maps a place word to port, VLAN and protocol.
-pub fn key(words: &[u64; 5], ipv6: bool, place: impl Fn(u32) -> (u32, u16, u8)) -> TalkKey {
+pub fn key(words: &[u64; 5], ipv6: bool, place: impl Fn(u32) -> (u32, u16, u8)) -> ConversationKey {
     let mut octets = [0u8; 40];
     for (to, word) in octets.chunks_exact_mut(8).zip(words) {
         to.copy_from_slice(&word.to_ne_bytes());
@@ -119,14 +119,14 @@ pub fn key(words: &[u64; 5], ipv6: bool, place: impl Fn(u32) -> (u32, u16, u8)) 
     };
     let at = u32::from_ne_bytes([tail[4], tail[5], tail[6], tail[7]]);
     let (port, vlan, protocol) = place(at);
-    TalkKey {
+    ConversationKey {
         port,
         vlan,
         protocol,
         station,
         station_port: u16::from_be_bytes([tail[0], tail[1]]),
-        far,
-        far_port: u16::from_be_bytes([tail[2], tail[3]]),
+        remote: far,
+        remote_port: u16::from_be_bytes([tail[2], tail[3]]),
     }
 }
 
@@ -177,7 +177,7 @@ impl<B: Bucket> Slots<B> {
     }
 
     /// A record's common part, its key, and what it counted since it was last read.
-    pub fn read(&mut self, index: u32) -> (types::meter, [u64; 5], Ways) {
+    pub fn read(&mut self, index: u32) -> (types::meter, [u64; 5], TrafficCounts) {
         let (bucket, way) = self.bucket(index);
         let meter = B::meter(bucket, way);
         // SAFETY: points into a live mapping.

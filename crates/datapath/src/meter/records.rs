@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::ports::Ports;
 use super::record::{self, FREE, IPV6, LIVE, OUTSIDE, REST, RETIRED, STATE, Slots, TIMED};
-use super::{MeterSizes, RecordId, Seen, Times, types};
+use super::{MeterSizes, RecordId, RecordObservation, Times, types};
 use crate::clock::{self, since};
 use crate::mapped::Mapped;
 
@@ -82,7 +82,7 @@ impl Records {
         now: u32,
         unsaid: u64,
         ports: &Ports,
-        mut each: impl FnMut(&Seen) -> bool,
+        mut each: impl FnMut(&RecordObservation) -> bool,
     ) {
         let due = Instant::now() + REST;
         let mut active = self.in_use(unsaid);
@@ -131,7 +131,13 @@ impl Records {
     }
 
     /// See [`Meter::reclaim`](super::Meter::reclaim).
-    pub fn reclaim(&mut self, at: Instant, now: u32, ports: &Ports, mut last: impl FnMut(&Seen)) {
+    pub fn reclaim(
+        &mut self,
+        at: Instant,
+        now: u32,
+        ports: &Ports,
+        mut last: impl FnMut(&RecordObservation),
+    ) {
         while let Some((due, reference)) = self.resting.front().copied() {
             if due > at {
                 break;
@@ -139,7 +145,7 @@ impl Records {
             self.resting.pop_front();
             let owner = self.owner(reference).load(Ordering::Acquire);
             let seen = self.seen(reference, (owner & !STATE) | LIVE, now, ports);
-            if !seen.grown.is_zero() {
+            if !seen.delta.is_zero() {
                 last(&seen);
             }
             let (index, six) = (reference & !IPV6, reference & IPV6 != 0);
@@ -162,17 +168,17 @@ impl Records {
         }
     }
 
-    fn seen(&mut self, reference: u32, owner: u32, now: u32, ports: &Ports) -> Seen {
+    fn seen(&mut self, reference: u32, owner: u32, now: u32, ports: &Ports) -> RecordObservation {
         let (meter, words, grown) = if reference & IPV6 == 0 {
             self.v4.read(reference)
         } else {
             self.v6.read(reference & !IPV6)
         };
-        Seen {
+        RecordObservation {
             id: RecordId { reference, owner },
             key: record::key(&words, reference & IPV6 != 0, |at| ports.place(at)),
             mac: meter.mac,
-            grown,
+            delta: grown,
             link: meter.link,
             outside: meter.flags & OUTSIDE != 0,
             tcp_flags: meter.tcp_flags,
@@ -193,7 +199,7 @@ impl Records {
             last: found.last,
             least: found.least,
             count: found.count,
-            again: found.again,
+            retransmits: found.again,
         })
     }
 }

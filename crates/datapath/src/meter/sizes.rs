@@ -30,7 +30,7 @@ impl MeterSizes {
     }
 
     /// Memory that the kernel sets aside, bytes, where TCP is timed.
-    pub fn octets(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         u64::from(self.records4) * 64
             + u64::from(self.records6) * 128
             + u64::from(self.stations) * 64

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use kernel::Mac;
 
 use super::record::{Counts, FREE, LIVE, REST, RETIRED, STATE, WAYS};
-use super::{Ways, types};
+use super::{TrafficCounts, types};
 use crate::mapped::Mapped;
 
 /// Time of silence after which a station gives up its place.
@@ -16,12 +16,12 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const PATIENCE_CROWDED: Duration = Duration::from_secs(10);
 
 /// Traffic of a station since the last read.
-pub struct Found {
+pub struct StationTraffic {
     /// Port, VLAN: as in a record's key.
     pub place: u32,
     pub mac: Mac,
-    pub unplaced: Ways,
-    pub other: Ways,
+    pub unplaced: TrafficCounts,
+    pub other: TrafficCounts,
     pub idle: Duration,
 }
 
@@ -68,7 +68,7 @@ impl Stations {
         &mut self,
         now: Instant,
         since: impl Fn(u32) -> Duration,
-        mut each: impl FnMut(Found),
+        mut each: impl FnMut(StationTraffic),
     ) {
         let patience = match self.used >= self.len() / 4 * 3 {
             true => PATIENCE_CROWDED,
@@ -104,7 +104,7 @@ impl Stations {
         &mut self,
         index: u32,
         since: &impl Fn(u32) -> Duration,
-        each: &mut impl FnMut(Found),
+        each: &mut impl FnMut(StationTraffic),
     ) -> Duration {
         let at = self.at(index);
         // SAFETY: a live mapping, copied out.
@@ -123,7 +123,7 @@ impl Stations {
         let other = counts[1].grown(station.other);
         let idle = since(station.last);
         if !unplaced.is_zero() || !other.is_zero() {
-            each(Found {
+            each(StationTraffic {
                 place: station.r#where,
                 mac: station.mac,
                 unplaced,

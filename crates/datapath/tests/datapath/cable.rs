@@ -6,14 +6,14 @@ mod guard;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use cables_core::Sort;
+use cables_core::FrameClass;
 use frames::cable::sorts::*;
 use kernel::Mac;
 use lab::namespace::wait_until;
 use libbpf_rs::query::ProgInfoIter;
 use proptest::collection::vec;
 use proptest::prelude::{any, prop, proptest};
-use weir_datapath::cable::{self, Cables, Gate, Record};
+use weir_datapath::cable::{self, Cables, Gate, PortRecord};
 use weir_datapath::meter::{Meter, MeterSizes};
 use weir_datapath::{Datapath, Hook, Options, Port, Sizes};
 
@@ -33,14 +33,14 @@ fn watching() -> Cables {
         "needs root"
     );
     let mut cables = Cables::load().unwrap_or_else(|error| {
-        panic!("{error}: {:#?}", weir_datapath::complaints::last());
+        panic!("{error}: {:#?}", weir_datapath::libbpf_log::last());
     });
     cables.own(&[OWN]).expect("noted");
     cables.watch(LINK, "lo").expect("attached");
     cables
 }
 
-fn record(cables: &Cables) -> Record {
+fn record(cables: &Cables) -> PortRecord {
     cables.read(LINK).expect("it is watched")
 }
 
@@ -56,31 +56,39 @@ fn leaves(cables: &mut Cables, frame: &[u8]) -> bool {
 }
 
 /// The frame was noted as of this sort and of no other.
-fn is(cables: &mut Cables, name: &str, frame: &[u8], sort: Sort, vlan: Option<u16>) {
+fn is(cables: &mut Cables, name: &str, frame: &[u8], sort: FrameClass, vlan: Option<u16>) {
     cables.clear(LINK);
     let before = cable::now();
     assert!(comes_in(cables, frame), "{name} passes");
     let (after, record) = (cable::now(), record(cables));
     for (at, noted) in record.sorts.iter().enumerate() {
         let frames = u32::from(at == sort as usize);
-        let other = Sort::ALL[at];
+        let other = FrameClass::ALL[at];
         assert_eq!(noted.frames, frames, "{name} {frame:02x?}: {other:?}");
     }
     let noted = &record.sorts[sort as usize];
     assert_eq!(noted.from, frame[6..12], "{name}");
     assert_eq!(noted.vlan, vlan, "{name}");
     assert!((before..=after).contains(&noted.last), "{name}");
-    let stations: &[Mac] = if sort == Sort::Own { &[] } else { &[STATION] };
+    let stations: &[Mac] = if sort == FrameClass::Own {
+        &[]
+    } else {
+        &[STATION]
+    };
     assert_eq!(record.stations, stations, "{name}");
     assert!(!record.more_stations, "{name}");
     assert_eq!(record.vlans, Vec::from_iter(vlan), "{name}");
-    let text = |of: Sort| if of == sort { frame } else { &[] };
-    assert_eq!(record.lldp, text(Sort::Lldp), "{name}");
-    assert_eq!(record.cdp, text(Sort::Cdp), "{name}");
-    assert_eq!(record.mndp, text(Sort::Mndp), "{name}");
+    let text = |of: FrameClass| if of == sort { frame } else { &[] };
+    assert_eq!(record.lldp, text(FrameClass::Lldp), "{name}");
+    assert_eq!(record.cdp, text(FrameClass::Cdp), "{name}");
+    assert_eq!(record.mndp, text(FrameClass::Mndp), "{name}");
     // A hello of this router shows from which port it comes back.
-    let own_hello = sort == Sort::Own && frame.windows(4).any(|octets| octets == b"weir");
-    let hello = if own_hello { frame } else { text(Sort::Hello) };
+    let own_hello = sort == FrameClass::Own && frame.windows(4).any(|octets| octets == b"weir");
+    let hello = if own_hello {
+        frame
+    } else {
+        text(FrameClass::Hello)
+    };
     assert_eq!(record.hello, hello, "{name}");
 }
 
@@ -100,26 +108,32 @@ fn every_frame_is_of_its_sort_however_it_is_tagged_or_cut_off() {
         }
     }
     let cut = &tagged(&frame(0x0806, &[]), 0x8100, 7)[..15];
-    is(&mut cables, "half a tag", cut, Sort::Other, None);
+    is(&mut cables, "half a tag", cut, FrameClass::Other, None);
     let thrice = tagged(
         &tagged(&tagged(&frame(0x0806, &[]), 0x8100, 1), 0x8100, 2),
         0x8100,
         3,
     );
-    is(&mut cables, "three tags", &thrice, Sort::Other, Some(3));
+    is(
+        &mut cables,
+        "three tags",
+        &thrice,
+        FrameClass::Other,
+        Some(3),
+    );
     for organization in [0, 0xf8] {
         let router = ipv6(58, 255, &[134]);
         let router = llc(ALL, &[&snap(organization), &router[12..]].concat());
-        let sort = Sort::RouterAdvertisement;
+        let sort = FrameClass::RouterAdvertisement;
         is(&mut cables, "SNAP", &router, sort, None);
-        is(&mut cables, "cut", &router[..21], Sort::Other, None);
+        is(&mut cables, "cut", &router[..21], FrameClass::Other, None);
     }
 }
 
 #[test]
 fn every_sort_has_a_frame() {
     let table = table();
-    for sort in Sort::ALL {
+    for sort in FrameClass::ALL {
         assert!(table.iter().any(|line| line.2 == sort), "{sort:?}");
     }
 }
@@ -143,7 +157,7 @@ fn stations_and_vlans_are_noted_once_and_as_many_as_there_is_room_for() {
     );
     assert!(!noted.more_stations);
     assert_eq!(noted.vlans, Vec::from_iter(0..8));
-    assert_eq!(noted.sorts[Sort::Arp as usize].frames, 32);
+    assert_eq!(noted.sorts[FrameClass::Arp as usize].frames, 32);
 
     comes_in(&mut cables, &ethernet(ALL, ALL, 0x0806, &[0, 1]));
     comes_in(&mut cables, &ethernet(ALL, [0; 6], 0x0806, &[0, 1]));
@@ -155,7 +169,7 @@ fn stations_and_vlans_are_noted_once_and_as_many_as_there_is_room_for() {
     assert_eq!((then.stations, then.vlans), (noted.stations, noted.vlans));
 
     cables.clear(LINK);
-    assert_eq!(record(&cables), Record::default());
+    assert_eq!(record(&cables), PortRecord::default());
     cables.own(&[[2, 0, 0, 0, 1, 3]]).expect("noted");
     comes_in(&mut cables, &arp(3));
     comes_in(&mut cables, &ethernet(ALL, OWN, 0x0806, &[0, 1]));
@@ -177,7 +191,7 @@ fn texts_are_of_the_last_frame() {
         comes_in(&mut cables, &lldp);
         assert_eq!(record(&cables).lldp, lldp[..kept]);
     }
-    let count = record(&cables).sorts[Sort::Lldp as usize].frames;
+    let count = record(&cables).sorts[FrameClass::Lldp as usize].frames;
     assert_eq!(count, 4);
 }
 
@@ -195,17 +209,17 @@ fn a_shut_gate_drops_both_ways_and_counts() {
     let noted = record(&cables);
     assert_eq!((noted.dropped_in, noted.dropped_out), (2, 3));
     assert_eq!(
-        noted.sorts[Sort::Arp as usize].frames,
+        noted.sorts[FrameClass::Arp as usize].frames,
         1,
         "what leaves is not noted"
     );
-    assert_eq!(noted.sorts[Sort::DhcpClient as usize].frames, 1);
+    assert_eq!(noted.sorts[FrameClass::DhcpClient as usize].frames, 1);
 
     cables.gate(LINK, Gate::Note);
     assert!(comes_in(&mut cables, &arp) && leaves(&mut cables, &arp));
     let noted = record(&cables);
     assert_eq!((noted.dropped_in, noted.dropped_out), (2, 3));
-    assert_eq!(noted.sorts[Sort::Arp as usize].frames, 2);
+    assert_eq!(noted.sorts[FrameClass::Arp as usize].frames, 2);
 }
 
 #[test]
@@ -220,7 +234,7 @@ fn an_idle_gate_and_one_that_is_over_do_nothing() {
         assert!(cables.passes(false, LINK, &arp).expect("it runs"));
         assert!(cables.passes(true, LINK, &arp).expect("it runs"));
     }
-    assert_eq!(record(&cables), Record::default());
+    assert_eq!(record(&cables), PortRecord::default());
     // The gate shuts again with the daemon.
     assert!(!comes_in(&mut cables, &arp) && !leaves(&mut cables, &arp));
 }
@@ -233,7 +247,7 @@ fn of_a_port_that_is_known_frames_to_groups_are_noted() {
     let mut unicast = frame(0x0806, &[0, 1]);
     unicast[..6].copy_from_slice(&[2, 0, 0, 0, 0, 9]);
     assert!(comes_in(&mut cables, &unicast));
-    assert_eq!(record(&cables), Record::default());
+    assert_eq!(record(&cables), PortRecord::default());
     let mut group = unicast.clone();
     group[..6].copy_from_slice(&[0x01, 0x80, 0xc2, 0, 0, 0x0e]);
     let mut broadcast = unicast.clone();
@@ -243,7 +257,7 @@ fn of_a_port_that_is_known_frames_to_groups_are_noted() {
         assert!(comes_in(&mut cables, &frame) && leaves(&mut cables, &frame));
     }
     let noted = record(&cables);
-    assert_eq!(noted.sorts[Sort::Arp as usize].frames, 2);
+    assert_eq!(noted.sorts[FrameClass::Arp as usize].frames, 2);
     assert_eq!((noted.dropped_in, noted.dropped_out), (0, 0));
 }
 
@@ -275,11 +289,11 @@ fn devices_do_not_take_places_from_each_other() {
         cables.refresh();
         assert!(cables.passes(false, link, &arp).expect("it runs"));
         let noted = cables.read(link).expect("it is watched");
-        assert_eq!(noted.sorts[Sort::Arp as usize].frames, 1, "{link}");
+        assert_eq!(noted.sorts[FrameClass::Arp as usize].frames, 1, "{link}");
     }
     assert_eq!(cables.read(links[3]), None);
     cables.watch(9999, "d9999").expect("again");
-    assert_eq!(cables.read(9999), Some(Record::default()));
+    assert_eq!(cables.read(9999), Some(PortRecord::default()));
     cables
         .watch(77, "none")
         .expect_err("there is no such device");

@@ -8,7 +8,7 @@ use weir_datapath::{
 
 fn everything() -> CaptureFilter {
     CaptureFilter {
-        octets: CAPTURE_OCTETS,
+        snaplen: CAPTURE_OCTETS,
         ..Default::default()
     }
 }
@@ -56,7 +56,7 @@ fn read(capture: &mut Capture) -> Vec<Seen> {
             length: c.length,
             tag: c.tag,
             segments: c.segments,
-            octets: c.octets.to_vec(),
+            octets: c.bytes.to_vec(),
         });
     });
     seen
@@ -118,7 +118,7 @@ fn headers_are_those_of_each_side() {
     ];
     for lan in &headers {
         for wan in &headers {
-            router.path.heartbeat.bump().expect("bumps");
+            router.path.heartbeat.invalidate_all().expect("bumps");
             for connection in router.connections.clone() {
                 let mut seen_at = |side: Side, [from, to]: [&Behind; 2]| {
                     let frame = connection.frame(side).payload(100);
@@ -174,7 +174,7 @@ fn the_first_octets_of_one_side() {
         for octets in [16, 17, 63, 64, 127, 128, 255, 1000] {
             let filter = CaptureFilter {
                 side: Some(way),
-                octets,
+                snaplen: octets,
                 ..Default::default()
             };
             let mut capture = started(&mut router, &filter, 10);

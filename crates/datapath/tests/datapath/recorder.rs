@@ -41,7 +41,7 @@ impl Scene {
     fn record(&self, role: &str, probe: &str) -> Result<Recorder, Error> {
         let loaded = self.lab.node(role)?.enter(|| Recorder::load(probe))?;
         loaded.map_err(|e| {
-            Error::Unexpected(format!("{e}: {:#?}", weir_datapath::complaints::last()))
+            Error::Unexpected(format!("{e}: {:#?}", weir_datapath::libbpf_log::last()))
         })
     }
 

@@ -123,14 +123,14 @@ impl Wire {
     }
 
     pub fn hear(&mut self, frame: &[u8]) {
-        self.detection.heard(frame, self.now);
-        self.evidence.extend(self.detection.news());
+        self.detection.receive(frame, self.now);
+        self.evidence.extend(self.detection.take_evidence());
     }
 
     /// Ends the detection; returns the suggestion and the evidence.
     pub fn end(mut self) -> (Suggestion, Vec<Evidence>) {
         self.pass(5000);
-        self.evidence.extend(self.detection.news());
+        self.evidence.extend(self.detection.take_evidence());
         (self.detection.suggestion(), self.evidence)
     }
 

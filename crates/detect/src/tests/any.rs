@@ -74,9 +74,9 @@ proptest! {
         let mut detection = Detection::new(Options::default());
         detection.link(true, 0);
         for (now, frame) in frames.iter().enumerate() {
-            detection.heard(frame, now as u64);
+            detection.receive(frame, now as u64);
         }
-        harmless(&detection.news(), &detection.suggestion());
+        harmless(&detection.take_evidence(), &detection.suggestion());
     }
 
     #[test]
@@ -96,8 +96,8 @@ proptest! {
             if !whole {
                 frame.truncate(cut.index(frame.len()));
             }
-            detection.heard(&frame, 700);
-            evidence.extend(detection.news());
+            detection.receive(&frame, 700);
+            evidence.extend(detection.take_evidence());
         }
         harmless(&evidence, &detection.suggestion());
     }
@@ -106,9 +106,9 @@ proptest! {
 #[test]
 fn those_that_are_right_are_all_heard() {
     let mut detection = wire().detection;
-    let _ = detection.news();
+    let _ = detection.take_evidence();
     for frame in right() {
-        detection.heard(&frame, 700);
-        assert!(!detection.news().is_empty(), "{frame:?}");
+        detection.receive(&frame, 700);
+        assert!(!detection.take_evidence().is_empty(), "{frame:?}");
     }
 }

@@ -299,7 +299,7 @@ fn what_waits_to_be_acknowledged_is_read_in_both_directions() {
             });
         });
         let message = first(&told);
-        let looked = look::decode(&message).expect("whole").expect("TCP");
+        let looked = query::decode(&message).expect("whole").expect("TCP");
         assert_eq!(looked.unacknowledged, waits);
         assert_eq!(looked.connection.tcp_state, Some(3));
     }

@@ -1,7 +1,7 @@
 //! Settings of batman-adv.
 
 use super::RequestError;
-use super::asked::Asker;
+use super::request_socket::RequestSocket;
 use crate::batadv::set_throughput;
 
 pub(super) const THROUGHPUT: &str = "throughput of a link (SET_HARDIF)";
@@ -10,7 +10,7 @@ pub(super) const THROUGHPUT: &str = "throughput of a link (SET_HARDIF)";
 #[derive(Debug)]
 pub struct Batadv {
     family: u16,
-    requests: Asker,
+    requests: RequestSocket,
 }
 
 impl Batadv {
@@ -20,7 +20,7 @@ impl Batadv {
     /// # Errors
     /// The socket cannot be opened, or the answer makes no sense.
     pub fn open() -> Result<Option<Self>, RequestError> {
-        let found = Asker::of_family("batadv", "family batadv")?;
+        let found = RequestSocket::of_family("batadv", "family batadv")?;
         Ok(found.map(|(family, requests)| Self {
             family: family.id,
             requests,

@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, unless};
+use super::request_socket::{RequestSocket, unless};
 use super::socket::Netlink;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::encode::{NLM_F_CREATE, NLM_F_REPLACE};
@@ -23,7 +23,7 @@ const IFA_F_NODAD: u32 = 2;
 /// Changes a device. Needs CAP_NET_ADMIN. Nothing here waits.
 #[derive(Debug)]
 pub struct Device {
-    kernel: Asker,
+    kernel: RequestSocket,
     link: u32,
 }
 
@@ -33,7 +33,7 @@ impl Device {
     /// # Errors
     /// There are too many open files.
     pub fn open(link: u32) -> Result<Self, RequestError> {
-        let kernel = Asker::open(Netlink::Route, "a device")?;
+        let kernel = RequestSocket::open(Netlink::Route, "a device")?;
         Ok(Self { kernel, link })
     }
 
@@ -43,7 +43,7 @@ impl Device {
     /// # Errors
     /// The kernel refused, or its answer was not understood.
     pub fn find(name: &str) -> Result<Option<u32>, RequestError> {
-        let mut kernel = Asker::open(Netlink::Route, "a device")?;
+        let mut kernel = RequestSocket::open(Netlink::Route, "a device")?;
         let request = "the index of a device (GETLINK)";
         let answer = kernel.ask_one(request, |at| get_index(name, at), decode_index);
         unless(answer, &[Errno::ENODEV])
@@ -110,13 +110,13 @@ impl Device {
     /// for such devices, or the third takes none.
     pub fn make(tagged: Tagged<'_>) -> Result<(), RequestError> {
         let request = "a device with a tag (NEWLINK)";
-        let make = |kernel: &mut Asker| {
+        let make = |kernel: &mut RequestSocket| {
             let question = |sequence| make_tagged(tagged, sequence);
             kernel.order(request, question)?;
             Self::open(made(tagged.name)?)?.set_up(true)
         };
-        let remove = |_: &mut Asker, link| Self::open(link)?.remove();
-        let mut kernel = Asker::open(Netlink::Route, request)?;
+        let remove = |_: &mut RequestSocket, link| Self::open(link)?.remove();
+        let mut kernel = RequestSocket::open(Netlink::Route, request)?;
         make_named(request, tagged.name, &mut kernel, make, remove)
     }
 

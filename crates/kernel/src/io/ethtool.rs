@@ -3,14 +3,14 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, unless};
+use super::request_socket::{RequestSocket, unless};
 use crate::ethtool::{HiddenTags, decode_features, decode_speed, get_features, get_speed};
 
 /// The family `ethtool` of this kernel.
 #[derive(Debug)]
 pub struct Ethtool {
     family: u16,
-    requests: Asker,
+    requests: RequestSocket,
 }
 
 impl Ethtool {
@@ -20,7 +20,7 @@ impl Ethtool {
     /// # Errors
     /// The socket cannot be opened, or the answer makes no sense.
     pub fn open() -> Result<Option<Self>, RequestError> {
-        let found = Asker::of_family("ethtool", "family ethtool")?;
+        let found = RequestSocket::of_family("ethtool", "family ethtool")?;
         Ok(found.map(|(family, requests)| Self {
             family: family.id,
             requests,

@@ -1,7 +1,7 @@
 //! Reading what nft's JSON leaves out of rules.
 
 use super::RequestError;
-use super::asked::read_all;
+use super::request_socket::read_all;
 use crate::extensions::{RuleExtensions, decode_rule, dump_rules};
 
 /// The rules of all tables that have extensions of iptables which are read, of the network

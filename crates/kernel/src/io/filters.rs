@@ -3,12 +3,12 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, unless};
+use super::request_socket::{RequestSocket, unless};
 use super::socket::Netlink;
 use crate::message::{DecodeError, Message};
 use crate::route::filter::{self, Filter, Side};
 use crate::route::qdisc::{self, Listed};
-use crate::route::vlans::{self, Tagging};
+use crate::route::vlans::{self, VlanTagging};
 use crate::route::{self, Table};
 
 /// Classes of a device whose filters are looked at.
@@ -33,12 +33,12 @@ const WITHOUT_FILTERS: [&str; 9] = [
 
 /// Asks for filters, qdiscs and VLANs of bridges.
 #[derive(Debug)]
-pub struct Filters(Asker);
+pub struct Filters(RequestSocket);
 
 /// The filters of a device, in the order in which packets meet them. Those of a block that it
 /// shares with others are among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attached {
+pub struct DeviceFilters {
     /// Filters at ingress: of a clsact or of the qdisc `ingress`.
     pub ingress: Vec<Filter>,
     /// Filters at egress: of a clsact. Not those of the root qdisc.
@@ -51,7 +51,7 @@ impl Filters {
     /// # Errors
     /// There are too many open files.
     pub fn open() -> Result<Self, RequestError> {
-        Ok(Self(Asker::open(Netlink::Route, REQUEST)?))
+        Ok(Self(RequestSocket::open(Netlink::Route, REQUEST)?))
     }
 
     /// The filters of a device; none where there is no such device, or the kernel has no filters.
@@ -59,7 +59,7 @@ impl Filters {
     ///
     /// # Errors
     /// The kernel refused, its answer was not understood, or the list changes all the time.
-    pub fn attached(&mut self, link: u32) -> Result<Attached, RequestError> {
+    pub fn attached(&mut self, link: u32) -> Result<DeviceFilters, RequestError> {
         let ingress = self.list(link, Side::Ingress)?;
         // Asked for its egress, the qdisc `ingress` shows its ingress.
         let egress = if !ingress.is_empty() && !self.list(link, Side::IngressQdisc)?.is_empty() {
@@ -67,7 +67,7 @@ impl Filters {
         } else {
             self.list(link, Side::Egress)?
         };
-        Ok(Attached { ingress, egress })
+        Ok(DeviceFilters { ingress, egress })
     }
 
     /// The filters by which the qdiscs of a device and their classes choose; `qdiscs`: those of
@@ -130,7 +130,7 @@ impl Filters {
     ///
     /// # Errors
     /// The kernel refused, its answer was not understood, or the list changes all the time.
-    pub fn vlans(&mut self) -> Result<Vec<Tagging>, RequestError> {
+    pub fn vlans(&mut self) -> Result<Vec<VlanTagging>, RequestError> {
         self.repeat(VLANS, vlans::dump, vlans::decode)
     }
 

@@ -5,9 +5,9 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::Asker;
+use super::request_socket::RequestSocket;
 use super::socket::{BUFFER, Netlink, Received, Socket};
-use crate::hwsim::{Answers, Sent, decode_sent, new_radio, register};
+use crate::hwsim::{Replies, TransmittedFrame, decode_sent, new_radio, register};
 use crate::message::{Messages, NLMSG_ERROR, errno};
 
 /// Room for frames that wait to be read, bytes: what does not fit the kernel drops.
@@ -47,7 +47,7 @@ impl Hwsim {
     pub fn register() -> Result<Option<Self>, RequestError> {
         let request = "to be the medium of mac80211_hwsim";
         let failed = |source| RequestError::Socket { request, source };
-        let Some((family, _)) = Asker::of_family("MAC80211_HWSIM", request)? else {
+        let Some((family, _)) = RequestSocket::of_family("MAC80211_HWSIM", request)? else {
             return Ok(None);
         };
         let mut hwsim = Self {
@@ -68,7 +68,7 @@ impl Hwsim {
     pub fn add_radio() -> Result<(), RequestError> {
         let request = "a radio of mac80211_hwsim";
         let failed = |source| RequestError::Socket { request, source };
-        let found = Asker::of_family("MAC80211_HWSIM", request)?;
+        let found = RequestSocket::of_family("MAC80211_HWSIM", request)?;
         let (family, _) = found.ok_or(RequestError::NoAnswer { request })?;
         let mut hwsim = Self {
             family: family.id,
@@ -110,7 +110,7 @@ impl Hwsim {
     ///
     /// # Errors
     /// The socket failed.
-    pub async fn receive(&mut self, out: &mut Vec<Sent>) -> io::Result<()> {
+    pub async fn receive(&mut self, out: &mut Vec<TransmittedFrame>) -> io::Result<()> {
         let (family, counts) = (self.family, &mut self.counts);
         self.socket
             .drain(&mut self.buffer, MOST, |received, datagram| {
@@ -136,15 +136,15 @@ impl Hwsim {
     }
 
     /// Returns answers without messages.
-    pub fn answers(&self) -> Answers {
-        Answers::new(self.family)
+    pub fn answers(&self) -> Replies {
+        Replies::new(self.family)
     }
 
     /// Sends the answers. The kernel has processed them when this returns.
     ///
     /// # Errors
     /// The socket failed.
-    pub fn say(&self, answers: Answers) -> io::Result<()> {
+    pub fn send(&self, answers: Replies) -> io::Result<()> {
         self.socket.send(&answers.finish())
     }
 

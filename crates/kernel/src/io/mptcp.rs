@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, unless};
+use super::request_socket::{RequestSocket, unless};
 use crate::mptcp::{self, Endpoint, Limits, decode_endpoint, decode_limits};
 
 /// The family `mptcp_pm` of this kernel. Reading and writing need CAP_NET_ADMIN.
 #[derive(Debug)]
 pub struct Mptcp {
     family: u16,
-    requests: Asker,
+    requests: RequestSocket,
     /// The number of the endpoint that was added last.
     last: u8,
 }
@@ -24,7 +24,7 @@ impl Mptcp {
     /// # Errors
     /// The socket cannot be opened, or the answer makes no sense.
     pub fn open() -> Result<Option<Self>, RequestError> {
-        let found = Asker::of_family("mptcp_pm", "family mptcp_pm")?;
+        let found = RequestSocket::of_family("mptcp_pm", "family mptcp_pm")?;
         Ok(found.map(|(family, requests)| Self {
             family: family.id,
             requests,

@@ -5,7 +5,7 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, unless};
+use super::request_socket::{RequestSocket, unless};
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::message::{Messages, Tally};
 use crate::netdev::{DeviceFeatures, Family, XdpFeatures, decode_device, get_device};
@@ -17,7 +17,7 @@ const MOST: usize = 64;
 #[derive(Debug)]
 pub struct Netdev {
     family: Family,
-    requests: Asker,
+    requests: RequestSocket,
     changes: Option<Socket>,
     buffer: Vec<u8>,
     tally: Tally,
@@ -32,7 +32,7 @@ impl Netdev {
     pub fn open() -> Result<Option<Self>, RequestError> {
         let request = "family netdev";
         let failed = |source| RequestError::Socket { request, source };
-        let Some((family, requests)) = Asker::of_family("netdev", request)? else {
+        let Some((family, requests)) = RequestSocket::of_family("netdev", request)? else {
             return Ok(None);
         };
         let mut netdev = Self {

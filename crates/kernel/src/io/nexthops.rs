@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, unless};
+use super::request_socket::{RequestSocket, unless};
 use super::socket::Netlink;
 use crate::nexthops::{decode_bucket_idle, dump_groups};
 
@@ -15,7 +15,7 @@ use crate::nexthops::{decode_bucket_idle, dump_groups};
 pub fn read_bucket_idle() -> Result<Option<u64>, RequestError> {
     let request = "groups of next hops";
     let mut shortest: Option<u64> = None;
-    let mut kernel = Asker::open(Netlink::Route, request)?;
+    let mut kernel = RequestSocket::open(Netlink::Route, request)?;
     let answer = kernel.ask(request, dump_groups, |message| {
         let idle = decode_bucket_idle(message)?;
         shortest = shortest.into_iter().chain(idle).min();

@@ -6,7 +6,7 @@ use std::path::Path;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, unless};
+use super::request_socket::{RequestSocket, unless};
 use super::socket::{Netlink, Received, Socket};
 use crate::event::Mac;
 use crate::message::Messages;
@@ -23,7 +23,7 @@ const CLASS: &str = "/sys/class/ieee80211";
 #[derive(Debug)]
 pub struct Nl80211 {
     family: u16,
-    requests: Asker,
+    requests: RequestSocket,
 }
 
 impl Nl80211 {
@@ -42,7 +42,7 @@ impl Nl80211 {
         if !Self::is_there() {
             return Ok(None);
         }
-        let found = Asker::of_family("nl80211", "family nl80211")?;
+        let found = RequestSocket::of_family("nl80211", "family nl80211")?;
         Ok(found.map(|(family, requests)| Self {
             family: family.id,
             requests,
@@ -173,7 +173,7 @@ impl Nl80211 {
 
 /// Queries one station. `None`: it is gone, or its device is.
 pub(super) fn ask_station(
-    requests: &mut Asker,
+    requests: &mut RequestSocket,
     family: u16,
     link: u32,
     mac: Mac,
@@ -207,7 +207,7 @@ impl StationEvents {
     pub fn open() -> Result<Option<Self>, RequestError> {
         let request = "stations that come and go";
         let failed = |source| RequestError::Socket { request, source };
-        let Some((family, _)) = Asker::of_family("nl80211", "family nl80211")? else {
+        let Some((family, _)) = RequestSocket::of_family("nl80211", "family nl80211")? else {
             return Ok(None);
         };
         // cfg80211_new_sta and cfg80211_del_sta (net/wireless/nl80211.c) report to this group.

@@ -6,9 +6,9 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, unless};
 use super::device::{made, make_named};
 use super::nl80211::ask_station;
+use super::request_socket::{RequestSocket, unless};
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::event::Mac;
 use crate::message::{Messages, NLMSG_ERROR, errno};
@@ -23,7 +23,7 @@ use crate::nl80211::{
 #[derive(Debug)]
 pub struct Peers {
     family: u16,
-    requests: Asker,
+    requests: RequestSocket,
     /// Devices that the kernel did not remove when it was asked to.
     left: Vec<u32>,
 }
@@ -52,7 +52,7 @@ impl Peers {
         if !super::Nl80211::is_there() {
             return Ok(None);
         }
-        let found = Asker::of_family("nl80211", "family nl80211")?;
+        let found = RequestSocket::of_family("nl80211", "family nl80211")?;
         Ok(found.map(|(family, requests)| Self {
             family: family.id,
             requests,
@@ -257,7 +257,7 @@ impl Beacons {
     pub fn open(radio: u32) -> Result<Option<Self>, RequestError> {
         let request = "beacons (REGISTER_BEACONS)";
         let failed = |source| RequestError::Socket { request, source };
-        let Some((family, _)) = Asker::of_family("nl80211", "family nl80211")? else {
+        let Some((family, _)) = RequestSocket::of_family("nl80211", "family nl80211")? else {
             return Ok(None);
         };
         let socket = Socket::open(Netlink::Generic, 0, ROOM).map_err(failed)?;

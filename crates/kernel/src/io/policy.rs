@@ -4,19 +4,19 @@ use std::net::IpAddr;
 
 use nix::errno::Errno;
 
-use super::asked::{Asker, unless};
+use super::request_socket::{RequestSocket, unless};
 use super::socket::Netlink;
 use super::{RequestError, RoutesError};
 use crate::event::{Event, Link};
 use crate::message::{DecodeError, Message};
 use crate::policy::{Route, Rule, decode_route, decode_rule, request};
 use crate::route::{self, Table, decode_address};
-use crate::uplinks::Picture;
+use crate::uplinks::RoutingSnapshot;
 
 /// The rules and routes of a network namespace. Writing needs CAP_NET_ADMIN. Nothing here waits.
 #[derive(Debug)]
 pub struct Policy {
-    kernel: Asker,
+    kernel: RequestSocket,
 }
 
 impl Policy {
@@ -25,7 +25,7 @@ impl Policy {
     /// # Errors
     /// There are too many open files.
     pub fn open() -> Result<Self, RequestError> {
-        Asker::open(Netlink::Route, "rules and routes").map(|kernel| Self { kernel })
+        RequestSocket::open(Netlink::Route, "rules and routes").map(|kernel| Self { kernel })
     }
 
     /// Returns all rules of a family, by priority. Empty if the kernel lacks the family.
@@ -197,15 +197,15 @@ impl Policy {
     ///
     /// # Errors
     /// As for [`rules`](Self::rules).
-    pub fn picture(&mut self) -> Result<Picture, RoutesError> {
-        let mut picture = Picture {
+    pub fn snapshot(&mut self) -> Result<RoutingSnapshot, RoutesError> {
+        let mut picture = RoutingSnapshot {
             links: self.links()?,
             addresses: self.collect(
                 "addresses",
                 |sequence| route::dump(Table::Addresses, sequence),
                 |message| Ok(decode_address(message)?.map(|(address, _)| address)),
             )?,
-            ..Picture::default()
+            ..RoutingSnapshot::default()
         };
         for ipv6 in [false, true] {
             picture.rules.extend(self.rules(ipv6)?);

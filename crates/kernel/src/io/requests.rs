@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use super::RequestError;
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use super::updates::{Outcome, Updates};
-use crate::conntrack::{self, Looked, Refresh};
+use crate::conntrack::{self, ConnectionState, Refresh};
 use crate::event::{ConnectionId, Event, Source};
 use crate::message::{Message, Messages, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, Tally, errno};
 use crate::route::{self, Table};
@@ -121,7 +121,7 @@ impl Requests {
 
     /// Asks for these connections as they are now. Does not wait; takes some microseconds per
     /// connection.
-    pub fn look(&mut self, connections: &[ConnectionId]) -> (Vec<Looked>, Outcome) {
+    pub fn query(&mut self, connections: &[ConnectionId]) -> (Vec<ConnectionState>, Outcome) {
         self.updates.look(connections)
     }
 }

@@ -5,7 +5,7 @@ use std::hash::RandomState;
 use std::net::IpAddr;
 
 use super::RequestError;
-use super::asked::{Asker, End};
+use super::request_socket::{End, RequestSocket};
 use super::socket::Netlink;
 use crate::policy;
 use crate::policy::request::{dump_exceptions, dump_routes, dump_rules};
@@ -35,7 +35,7 @@ pub enum RoutesError {
 /// See [`RoutesError`].
 pub fn read_routes(ipv6: bool, most: usize) -> Result<Routing, RoutesError> {
     let mut routing = Routing::default();
-    let mut kernel = Asker::open(Netlink::Route, "routes")?;
+    let mut kernel = RequestSocket::open(Netlink::Route, "routes")?;
     let question = |sequence| dump_rules(ipv6, sequence);
     let rules = kernel.ask("policy rules", question, |message| {
         routing.rules.extend(decode_rule(message)?);
@@ -61,7 +61,7 @@ pub fn read_routes(ipv6: bool, most: usize) -> Result<Routing, RoutesError> {
 pub fn read_lifetimes(most: usize) -> Result<Vec<u64>, RoutesError> {
     let mut found = Vec::new();
     let mut count = 0;
-    let mut kernel = Asker::open(Netlink::Route, "routes")?;
+    let mut kernel = RequestSocket::open(Netlink::Route, "routes")?;
     let question = |sequence| dump_routes(true, sequence);
     let end = kernel.ask("routes", question, |message| {
         count += 1;
@@ -95,7 +95,7 @@ pub fn read_next_hops(most: usize) -> Result<NextHops, RoutesError> {
         mut shared,
         mut programs,
     } = NextHops::default();
-    let mut kernel = Asker::open(Netlink::Route, "routes")?;
+    let mut kernel = RequestSocket::open(Netlink::Route, "routes")?;
     for ipv6 in [false, true] {
         let mut first = HashMap::new();
         let mut count = 0;
@@ -133,7 +133,7 @@ pub fn read_next_hops(most: usize) -> Result<NextHops, RoutesError> {
 /// Exceptions count for forwarded packets, too, and no message reports them.
 #[derive(Debug)]
 pub struct Exceptions {
-    kernel: Asker,
+    kernel: RequestSocket,
     hasher: RandomState,
 }
 
@@ -144,7 +144,7 @@ impl Exceptions {
     /// The kernel cannot filter dumps (before 4.20).
     pub fn open() -> Result<Self, RequestError> {
         Ok(Self {
-            kernel: Asker::open_strict(Netlink::Route, "exceptions of routes")?,
+            kernel: RequestSocket::open_strict(Netlink::Route, "exceptions of routes")?,
             hasher: RandomState::new(),
         })
     }

@@ -7,10 +7,12 @@ use std::io;
 use nix::errno::Errno;
 
 use super::RequestError;
-use super::asked::{Asker, End, unless};
+use super::request_socket::{End, RequestSocket, unless};
 use super::socket::{BUFFER, Netlink, Received, Socket};
+use crate::element_statements::{
+    ElementStatements, decode_element_statements, decode_open_set, dump_sets,
+};
 use crate::elements::{ElementCount, decode_counts};
-use crate::kept::{Kept, decode_kept, decode_open_set, dump_sets};
 use crate::members::{Member, decode_members};
 use crate::message::{DecodeError, Message, Messages};
 use crate::sets::{
@@ -60,7 +62,7 @@ fn unknown(error: RequestError) -> SetError {
 /// # Errors
 /// See [`SetError`].
 pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
-    let mut kernel = Asker::open(Netlink::Netfilter, "a set")?;
+    let mut kernel = RequestSocket::open(Netlink::Netfilter, "a set")?;
     let mut header = None;
     let question = |sequence| get_set(name, sequence);
     kernel
@@ -78,7 +80,7 @@ pub fn read_set(name: &SetName, most: usize) -> Result<SetContent, SetError> {
 
 /// Collects the results of `decode` in a dump of the elements, of at most `most`.
 fn read_elements<T>(
-    kernel: &mut Asker,
+    kernel: &mut RequestSocket,
     name: &SetName,
     most: usize,
     decode: impl Fn(&Message<'_>, &mut Vec<T>) -> Result<(), DecodeError>,
@@ -111,7 +113,7 @@ pub fn read_members(
     most: usize,
     hasher: &impl BuildHasher,
 ) -> Result<Vec<Member>, SetError> {
-    let mut kernel = Asker::open(Netlink::Netfilter, "a set")?;
+    let mut kernel = RequestSocket::open(Netlink::Netfilter, "a set")?;
     read_elements(&mut kernel, name, most, |message, found| {
         decode_members(message, hasher, found)
     })
@@ -123,7 +125,7 @@ pub fn read_members(
 /// # Errors
 /// See [`SetError`].
 pub fn read_counts(name: &SetName, most: usize) -> Result<Vec<ElementCount>, SetError> {
-    let mut kernel = Asker::open(Netlink::Netfilter, "a set")?;
+    let mut kernel = RequestSocket::open(Netlink::Netfilter, "a set")?;
     read_elements(&mut kernel, name, most, decode_counts)
 }
 
@@ -133,8 +135,11 @@ pub fn read_counts(name: &SetName, most: usize) -> Result<Vec<ElementCount>, Set
 ///
 /// # Errors
 /// The kernel does not answer as it should.
-pub fn read_kept(most: usize, all: usize) -> Result<Vec<Kept>, RequestError> {
-    let mut kernel = Asker::open(Netlink::Netfilter, "sets")?;
+pub fn read_element_statements(
+    most: usize,
+    all: usize,
+) -> Result<Vec<ElementStatements>, RequestError> {
+    let mut kernel = RequestSocket::open(Netlink::Netfilter, "sets")?;
     let mut sets = Vec::new();
     kernel.append("sets", dump_sets, decode_open_set, &mut sets)?;
     let mut found = Vec::new();
@@ -144,7 +149,7 @@ pub fn read_kept(most: usize, all: usize) -> Result<Vec<Kept>, RequestError> {
         let (mut count, most) = (0, most.min(room));
         let question = |sequence| dump_elements(&set, sequence);
         let read = kernel.ask("the elements of a set", question, |message| {
-            count += decode_kept(message, &mut statements)?;
+            count += decode_element_statements(message, &mut statements)?;
             Ok(count < most)
         });
         // The set went meanwhile.
@@ -153,7 +158,7 @@ pub fn read_kept(most: usize, all: usize) -> Result<Vec<Kept>, RequestError> {
         }
         room = room.saturating_sub(count);
         if !statements.is_empty() {
-            found.push(Kept { set, statements });
+            found.push(ElementStatements { set, statements });
         }
     }
     Ok(found)

@@ -114,7 +114,7 @@ impl Socket {
     /// answers, other than to dumps.
     pub fn send(&self, requests: &[u8]) -> io::Result<()> {
         #[cfg(test)]
-        if super::made_up::takes((self.protocol, self.port), requests) {
+        if super::virtual_kernel::takes((self.protocol, self.port), requests) {
             return Ok(());
         }
         let sent = send(self.fd.as_raw_fd(), requests, MsgFlags::empty())?;
@@ -129,7 +129,7 @@ impl Socket {
     /// process could send some.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         #[cfg(test)]
-        if let Some(given) = super::made_up::gives((self.protocol, self.port), buffer) {
+        if let Some(given) = super::virtual_kernel::gives((self.protocol, self.port), buffer) {
             return Ok(given);
         }
         loop {

@@ -1,7 +1,7 @@
 //! TCP sockets, asked for.
 
 use super::RequestError;
-use super::asked::Asker;
+use super::request_socket::RequestSocket;
 use super::socket::Netlink;
 use crate::subflows::{self, Sockets, Subflow};
 
@@ -9,7 +9,7 @@ use crate::subflows::{self, Sockets, Subflow};
 /// CAP_NET_ADMIN.
 #[derive(Debug)]
 pub struct Subflows {
-    kernel: Asker,
+    kernel: RequestSocket,
 }
 
 impl Subflows {
@@ -18,7 +18,7 @@ impl Subflows {
     /// # Errors
     /// The kernel lacks the protocol, or there are too many open files.
     pub fn open() -> Result<Self, RequestError> {
-        Asker::open(Netlink::Diagnosis, "TCP sockets").map(|kernel| Self { kernel })
+        RequestSocket::open(Netlink::Diagnosis, "TCP sockets").map(|kernel| Self { kernel })
     }
 
     /// Appends those sockets of both families. One that comes or goes meanwhile may be there or

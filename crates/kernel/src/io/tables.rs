@@ -1,7 +1,7 @@
 //! Reading which tables of nf_tables there are.
 
 use super::RequestError;
-use super::asked::read_all;
+use super::request_socket::read_all;
 use crate::tables::{Table, decode_table, dump_tables};
 
 /// Returns all tables of the calling thread's network namespace, with flags. Does not wait.

@@ -5,7 +5,7 @@ use std::io;
 use nix::errno::Errno;
 
 use super::socket::{BUFFER, Netlink, Received, Socket};
-use crate::conntrack::{Looked, look, request};
+use crate::conntrack::{ConnectionState, query, request};
 use crate::encode::Encoder;
 use crate::event::ConnectionId;
 use crate::message::{Message, Messages, NLMSG_ERROR, errno};
@@ -68,7 +68,7 @@ impl Updates {
     }
 
     /// Asks for these connections: those that there are.
-    pub fn look(&mut self, connections: &[ConnectionId]) -> (Vec<Looked>, Outcome) {
+    pub fn look(&mut self, connections: &[ConnectionId]) -> (Vec<ConnectionState>, Outcome) {
         let mut found = Vec::new();
         let outcome = self.exchange(
             connections,
@@ -76,7 +76,7 @@ impl Updates {
             |id| *id,
             request::look,
             |message| {
-                if let Ok(Some(looked)) = look::decode(message) {
+                if let Ok(Some(looked)) = query::decode(message) {
                     found.push(looked);
                 }
             },

@@ -1,7 +1,7 @@
 //! Reading IPsec policies.
 
 use super::RequestError;
-use super::asked::Asker;
+use super::request_socket::RequestSocket;
 use super::socket::Netlink;
 use crate::xfrm::{decode_idle_limit, dump_policies};
 
@@ -13,7 +13,7 @@ use crate::xfrm::{decode_idle_limit, dump_policies};
 pub fn read_idle_limit() -> Result<Option<u64>, RequestError> {
     let mut shortest: Option<u64> = None;
     // A kernel without IPsec has no such socket, and no policies.
-    let Ok(mut kernel) = Asker::open(Netlink::Xfrm, "IPsec policies") else {
+    let Ok(mut kernel) = RequestSocket::open(Netlink::Xfrm, "IPsec policies") else {
         return Ok(None);
     };
     kernel.ask("IPsec policies", dump_policies, |message| {

@@ -135,7 +135,7 @@ impl Wiphy {
 
 /// Country of the rules in force: of one radio that has its own, or of all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct RegulatoryDomain {
     /// The radio's number.
     pub wiphy: Option<u32>,
     /// Two letters; `00`: of the world, `99`: of a driver, `98`: of several countries.
@@ -289,7 +289,10 @@ fn channel_of(band: Band, told: &Attribute<'_>) -> Result<Channel, DecodeError> 
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
-pub fn decode_rules(message: &Message<'_>, family: u16) -> Result<Option<Rules>, DecodeError> {
+pub fn decode_rules(
+    message: &Message<'_>,
+    family: u16,
+) -> Result<Option<RegulatoryDomain>, DecodeError> {
     let Some(attributes) = message.generic(family, CMD_GET_REG)? else {
         return Ok(None);
     };
@@ -304,7 +307,7 @@ pub fn decode_rules(message: &Message<'_>, family: u16) -> Result<Option<Rules>,
         }
     }
     let country = country.ok_or(DecodeError::missing("NL80211_ATTR_REG_ALPHA2"))?;
-    Ok(Some(Rules { wiphy, country }))
+    Ok(Some(RegulatoryDomain { wiphy, country }))
 }
 
 /// Asks for all radios, in many messages: in one, the kernel leaves out what is newer than 2013.

@@ -84,7 +84,7 @@ pub struct Filter {
     pub actions: Vec<FilterAction>,
     /// True if the filter, or one of its actions, looks at a packet's connection in conntrack, its
     /// route or its socket, or may.
-    pub asks: bool,
+    pub reads_connection: bool,
 }
 
 impl fmt::Display for Filter {
@@ -127,7 +127,7 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Filter>, DecodeError> {
         kind: String::new(),
         name: String::new(),
         actions: Vec::new(),
-        asks: false,
+        reads_connection: false,
     };
     let mut options = None;
     for attribute in attributes {
@@ -142,17 +142,17 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Filter>, DecodeError> {
     if handle == 0 {
         return Ok(None);
     }
-    filter.asks = filter.kind == "route";
+    filter.reads_connection = filter.kind == "route";
     for option in options.iter().flat_map(|o| o.nested("TCA_OPTIONS")) {
         let option = option?;
-        filter.asks |= asks(&filter.kind, &option)?;
+        filter.reads_connection |= asks(&filter.kind, &option)?;
         match (filter.kind.as_str(), option.kind) {
             ("u32", TCA_U32_DIVISOR) => return Ok(None),
             ("bpf", TCA_BPF_NAME) => filter.name = option.text(),
             (kind, number) if Some(number) == actions_of(kind) => {
                 for action in option.nested("TCA_ACT_TAB") {
                     let action = action_of(&action?)?;
-                    filter.asks |= ASKING.contains(&action.kind.as_str());
+                    filter.reads_connection |= ASKING.contains(&action.kind.as_str());
                     filter.actions.push(action);
                 }
             }

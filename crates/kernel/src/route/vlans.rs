@@ -16,7 +16,7 @@ const BRIDGE_VLAN_INFO_RANGE_END: u16 = 1 << 4;
 
 /// Tags and no tags at a bridge, or at a port of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tagging {
+pub struct VlanTagging {
     /// The bridge, or its port.
     pub link: u32,
     /// VLAN of frames that come in without a tag.
@@ -25,7 +25,7 @@ pub struct Tagging {
     pub untagged: Vec<(u16, u16)>,
 }
 
-impl Tagging {
+impl VlanTagging {
     /// Returns true if frames of a VLAN leave without a tag.
     pub fn leaves_untagged(&self, vlan: u16) -> bool {
         let within = |(first, last): &(u16, u16)| (*first..=*last).contains(&vlan);
@@ -55,7 +55,7 @@ pub fn dump(sequence: u32) -> Vec<u8> {
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
-pub fn decode(message: &Message<'_>) -> Result<Option<Tagging>, DecodeError> {
+pub fn decode(message: &Message<'_>) -> Result<Option<VlanTagging>, DecodeError> {
     if message.kind != RTM_NEWLINK {
         return Ok(None);
     }
@@ -63,9 +63,9 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Tagging>, DecodeError> {
     if fixed[0] != AF_BRIDGE {
         return Ok(None);
     }
-    let mut found = Tagging {
+    let mut found = VlanTagging {
         link: index(u32_at(fixed, 4))?,
-        ..Tagging::default()
+        ..VlanTagging::default()
     };
     for attribute in attributes {
         let attribute = attribute?;
@@ -85,7 +85,7 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Tagging>, DecodeError> {
     Ok(Some(found))
 }
 
-impl Tagging {
+impl VlanTagging {
     /// Takes a VLAN, or one end of a range: both ends have the same flags.
     fn entry(&mut self, flags: u16, vlan: u16, begun: &mut Option<u16>) -> Result<(), DecodeError> {
         let contradiction = || DecodeError::new("IFLA_BRIDGE_VLAN_INFO", Problem::Contradiction);
@@ -133,7 +133,7 @@ mod tests {
         })
     }
 
-    fn decoded(datagram: &[u8]) -> Result<Option<Tagging>, DecodeError> {
+    fn decoded(datagram: &[u8]) -> Result<Option<VlanTagging>, DecodeError> {
         decode(&first(datagram))
     }
 

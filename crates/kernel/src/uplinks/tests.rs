@@ -40,7 +40,7 @@ fn default(link: u32, gateway: Option<&str>, metric: u32, table: u32) -> Route {
         gateway: gateway.map(ip),
         onlink: false,
     };
-    let to = Prefix::around(ip(family), 0);
+    let to = Prefix::truncated(ip(family), 0);
     Route {
         metric,
         protocol: 4,
@@ -59,8 +59,8 @@ fn rule(ipv6: bool, table: u32) -> Rule {
 }
 
 /// Two providers in the main table, a third in table 100, and a device inside.
-fn picture() -> Picture {
-    Picture {
+fn picture() -> RoutingSnapshot {
+    RoutingSnapshot {
         links: vec![
             link(1, "lo", LOOPBACK),
             link(2, "wan0", ETHER),
@@ -166,7 +166,7 @@ fn several_hops_are_several_uplinks() {
 
 #[test]
 fn what_leads_nowhere_is_none() {
-    let count = |change: &dyn Fn(&mut Picture)| {
+    let count = |change: &dyn Fn(&mut RoutingSnapshot)| {
         let mut picture = picture();
         change(&mut picture);
         picture.uplinks().len()
@@ -177,14 +177,14 @@ fn what_leads_nowhere_is_none() {
     assert_eq!(count(&|p| p.addresses.retain(|held| held.link != 3)), 3);
     assert_eq!(count(&|p| p.defaults[1].kind = RouteKind::Unreachable), 3);
     assert_eq!(
-        count(&|p| p.defaults[1].to = Prefix::around(ip("0.0.0.0"), 1)),
+        count(&|p| p.defaults[1].to = Prefix::truncated(ip("0.0.0.0"), 1)),
         3
     );
 }
 
 #[test]
 fn the_address_that_suits_the_route() {
-    let first = |change: &dyn Fn(&mut Picture)| {
+    let first = |change: &dyn Fn(&mut RoutingSnapshot)| {
         let mut picture = picture();
         picture.defaults.truncate(1);
         change(&mut picture);
@@ -194,12 +194,12 @@ fn the_address_that_suits_the_route() {
     // Before the one that was there: the network that the gateway is in.
     let before = |text: &str| {
         let text = text.to_owned();
-        move |p: &mut Picture| p.addresses.insert(0, held(2, &text))
+        move |p: &mut RoutingSnapshot| p.addresses.insert(0, held(2, &text))
     };
     assert_eq!(first(&before("172.16.0.1/12")), is("192.0.2.5"));
     assert_eq!(first(&before("192.0.2.9/24")), is("192.0.2.9"));
     let flagged = |flags: u32| {
-        move |p: &mut Picture| {
+        move |p: &mut RoutingSnapshot| {
             p.addresses.insert(0, held(2, "192.0.2.9/24"));
             p.addresses[0].flags = flags;
         }
@@ -214,10 +214,10 @@ fn the_address_that_suits_the_route() {
     ] {
         assert_eq!(first(&flagged(flags)), is(expected), "{flags:#x}");
     }
-    let of_link = |p: &mut Picture| p.addresses[1].scope = 253;
+    let of_link = |p: &mut RoutingSnapshot| p.addresses[1].scope = 253;
     assert_eq!(first(&of_link), None);
     // The route's source address wins, on any device.
-    let source = |p: &mut Picture| p.defaults[0].source = Some(ip("192.168.1.1"));
+    let source = |p: &mut RoutingSnapshot| p.defaults[0].source = Some(ip("192.168.1.1"));
     assert_eq!(first(&source), is("192.168.1.1"));
 }
 
@@ -238,7 +238,7 @@ fn ipv6_by_source_and_past_local_and_temporary_addresses() {
     assert_eq!(picture.uplinks()[0].address, ip("2001:db8::5"));
     // As netifd writes what a provider delegates.
     picture.addresses.push(held(2, "2001:db8:77::1/56"));
-    picture.defaults[0].from = Some(Prefix::around(ip("2001:db8:77::"), 56));
+    picture.defaults[0].from = Some(Prefix::truncated(ip("2001:db8:77::"), 56));
     let uplink = &picture.uplinks()[0];
     assert_eq!(uplink.address, ip("2001:db8:77::1"));
     assert_eq!(uplink.prefix.to_string(), "2001:db8:77::/56");

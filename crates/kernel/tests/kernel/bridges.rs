@@ -311,7 +311,7 @@ fn filters_of_qdiscs_and_of_classes_are_listed() {
         assert!(
             found
                 .iter()
-                .all(|filter| filter.kind == "u32" && !filter.asks)
+                .all(|filter| filter.kind == "u32" && !filter.reads_connection)
         );
         let to: Vec<_> = found.iter().flat_map(|filter| &filter.actions).collect();
         assert!(matches!(&to[..], [one] if one.to.is_some()), "{found:?}");

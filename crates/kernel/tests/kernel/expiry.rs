@@ -11,7 +11,7 @@ use common::{in_namespace, run};
 use socket2::{Domain, Protocol, Socket, Type};
 use weir_kernel::SetName;
 use weir_kernel::io::{
-    Exceptions, SetError, read_bucket_idle, read_kept, read_lifetimes, read_members,
+    Exceptions, SetError, read_bucket_idle, read_element_statements, read_lifetimes, read_members,
     read_next_hops, read_tables,
 };
 
@@ -228,7 +228,7 @@ fn statements_of_single_elements_are_found() {
              add element inet t open { 192.0.2.3 counter }\n\
              add element inet t said { 192.0.2.3 counter }\n",
         );
-        let found = read_kept(100, 1_000).expect("sets");
+        let found = read_element_statements(100, 1_000).expect("sets");
         let found: Vec<(&str, Vec<&String>)> = found
             .iter()
             .map(|kept| (&*kept.set.name, kept.statements.iter().collect()))
@@ -237,7 +237,7 @@ fn statements_of_single_elements_are_found() {
         assert_eq!(found[0].0, "open");
         assert_eq!(found[0].1, ["counter", "limit"]);
         assert_eq!(
-            read_kept(0, 0).expect("sets").len(),
+            read_element_statements(0, 0).expect("sets").len(),
             1,
             "a message at least"
         );

@@ -167,7 +167,7 @@ fn connections_asked_for_are_told_in_any_number() {
             ..ids[0]
         };
         ids.insert(40, missing);
-        let (found, outcome) = requests.look(&ids);
+        let (found, outcome) = requests.query(&ids);
         assert_eq!((outcome.gone, outcome.failed), (vec![missing], 0));
         assert_eq!(found.len(), 70);
         for looked in found {

@@ -16,7 +16,7 @@ use crate::daemon::config::Offload;
 use crate::daemon::expiry::ROUTES;
 use crate::daemon::ruleset;
 use crate::daemon::settings;
-use crate::daemon::surroundings::Surroundings;
+use crate::daemon::system_state::SystemState;
 
 /// Options of the check.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +65,7 @@ async fn look(
     let mut requests = Requests::open();
     features.extend(netfilter::features(requests.as_mut().ok()).await);
 
-    let mut surroundings = Surroundings::open();
+    let mut surroundings = SystemState::open();
     let ruleset = ruleset::read_ruleset(tables).await;
     let readable = ruleset.as_ref().map(|_| ()).map_err(Clone::clone);
     let ruleset_read = ruleset.is_ok();
@@ -86,7 +86,7 @@ async fn look(
             Error::new(format!("cannot list the devices: {why}"), "run it as root")
         })?,
         Err(error) => {
-            return Err(Error::because(
+            return Err(Error::with_cause(
                 "cannot query the kernel",
                 error,
                 "run it as root",

@@ -5,12 +5,12 @@ use kernel::Link;
 use offload_core::{PortFacts, PortPlan, PortReason};
 
 use super::report::{Device, Note, hint};
-use crate::daemon::surroundings::{self, Surroundings};
+use crate::daemon::system_state::{self, SystemState};
 
 /// Plans each device as the daemon would; `running` has what a daemon made of them.
 pub fn plan(
     links: &[Link],
-    surroundings: &mut Surroundings,
+    surroundings: &mut SystemState,
     settings: &offload_core::Settings,
     running: Option<&[Port]>,
 ) -> Vec<Device> {
@@ -53,10 +53,10 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
             port.stack.clone(),
         ),
         None => (
-            surroundings::hook(plan.hook),
+            system_state::hook(plan.hook),
             plan.reason.explain(),
             hint(plan.reason.hint()),
-            surroundings::stack(plan),
+            system_state::stack(plan),
         ),
     };
     let PortStack {

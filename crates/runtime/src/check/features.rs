@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use caps::{CapSet, Capability};
-use datapath::probe::{self, Ability};
+use datapath::probe::{self, KernelFeature};
 
 use super::report::Feature;
 use crate::config::Effective;
@@ -16,7 +16,7 @@ const OLDEST: (u32, u32) = (5, 15);
 
 /// An ability of the packet path's part of the kernel, and what weir does with it.
 struct Row {
-    ability: Ability,
+    ability: KernelFeature,
     name: &'static str,
     min_version: &'static str,
     required: bool,
@@ -28,7 +28,7 @@ const CONFIGURE: &str = "use a newer kernel, built with CONFIG_BPF_SYSCALL=y";
 
 const ROWS: [Row; 10] = [
     Row {
-        ability: Ability::Xdp,
+        ability: KernelFeature::Xdp,
         name: "XDP programs",
         min_version: "4.8",
         required: true,
@@ -36,7 +36,7 @@ const ROWS: [Row; 10] = [
         hint: "use a kernel built with CONFIG_BPF_SYSCALL=y and CONFIG_NET=y",
     },
     Row {
-        ability: Ability::MmapableArray,
+        ability: KernelFeature::MmapableArray,
         name: "mappable arrays",
         min_version: "5.5",
         required: true,
@@ -44,7 +44,7 @@ const ROWS: [Row; 10] = [
         hint: CONFIGURE,
     },
     Row {
-        ability: Ability::Devmap,
+        ability: KernelFeature::Devmap,
         name: "DEVMAP",
         min_version: "4.14",
         required: true,
@@ -52,7 +52,7 @@ const ROWS: [Row; 10] = [
         hint: CONFIGURE,
     },
     Row {
-        ability: Ability::Jiffies,
+        ability: KernelFeature::Jiffies,
         name: "bpf_jiffies64",
         min_version: "5.6",
         required: true,
@@ -60,7 +60,7 @@ const ROWS: [Row; 10] = [
         hint: CONFIGURE,
     },
     Row {
-        ability: Ability::AtomicFetch,
+        ability: KernelFeature::AtomicFetch,
         name: "atomics with fetch",
         min_version: "5.12",
         required: true,
@@ -69,7 +69,7 @@ const ROWS: [Row; 10] = [
             not)",
     },
     Row {
-        ability: Ability::SyscallProgram,
+        ability: KernelFeature::SyscallProgram,
         name: "syscall programs",
         min_version: "5.14",
         required: true,
@@ -77,7 +77,7 @@ const ROWS: [Row; 10] = [
         hint: CONFIGURE,
     },
     Row {
-        ability: Ability::Tcx,
+        ability: KernelFeature::Tcx,
         name: "TCX",
         min_version: "6.6",
         required: false,
@@ -86,7 +86,7 @@ const ROWS: [Row; 10] = [
         hint: "not required; a newer kernel has it",
     },
     Row {
-        ability: Ability::Clsact,
+        ability: KernelFeature::Clsact,
         name: "clsact",
         min_version: "4.5",
         // Only where there is no TCX.
@@ -96,7 +96,7 @@ const ROWS: [Row; 10] = [
             (kmod-sched-core, kmod-sched-bpf)",
     },
     Row {
-        ability: Ability::XdpFragments,
+        ability: KernelFeature::XdpFragments,
         name: "XDP multi-buffer",
         min_version: "5.18",
         required: false,
@@ -104,7 +104,7 @@ const ROWS: [Row; 10] = [
         hint: "not required with an MTU of 1500; otherwise use a newer kernel, or hook \"tc\"",
     },
     Row {
-        ability: Ability::Jit,
+        ability: KernelFeature::Jit,
         name: "BPF JIT",
         min_version: "4.15",
         required: false,
@@ -117,7 +117,7 @@ const ROWS: [Row; 10] = [
 pub fn of_bpf(release: &str) -> Vec<Feature> {
     let mut features = vec![version(release), privileges()];
     if privileged() {
-        let refused = probe::probe(Ability::Bpf).err();
+        let refused = probe::probe(KernelFeature::Bpf).err();
         features.push(Feature {
             name: "bpf()".into(),
             min_version: Some("3.18".into()),
@@ -233,7 +233,7 @@ fn need_one_of(first: &str, second: &str, features: &mut [Feature]) {
 
 /// The proof of the pudding: all programs through the verifier, and attached.
 fn packet_path() -> Feature {
-    let refused = datapath::rehearse().err();
+    let refused = datapath::try_load().err();
     Feature {
         name: "the packet path".into(),
         min_version: None,
@@ -250,7 +250,7 @@ fn packet_path() -> Feature {
         detail: refused.map(|error| {
             let mut lines = vec![error.to_string()];
             if !matches!(error, datapath::Error::Refused { .. }) {
-                lines.extend(datapath::complaints::last()); // else it has them
+                lines.extend(datapath::libbpf_log::last()); // else it has them
             }
             lines.join("\n")
         }),
@@ -287,7 +287,7 @@ pub fn around(config: &Effective, netdev: bool, ruleset: Result<(), String>) -> 
 }
 
 fn memory(config: &Effective) -> Feature {
-    let table = settings::sizes(config, &[]).octets();
+    let table = settings::sizes(config, &[]).memory_bytes();
     let free = meminfo("MemAvailable");
     let present = free.is_none_or(|free| table <= free);
     let free = free.map_or_else(|| "an unknown amount".into(), units::bytes);

@@ -4,7 +4,7 @@ use answers::RuleCost;
 use datapath::NetfilterProgram;
 use kernel::{Prefix, SetName};
 use offload_core::expiry::{MOST_TIMED, MOST_WRITTEN};
-use offload_core::ruleset::{self, Silent};
+use offload_core::ruleset::{self, UnreportedConditions};
 
 use super::report::{Finding, hint};
 
@@ -81,7 +81,10 @@ pub fn cost(findings: &mut [Finding], rules: &[RuleCost]) {
 
 /// Lists rules that change without a message, if they cost something. `large` returns true if a set
 /// has more elements than the given number.
-pub fn silent(silent: &Silent, large: impl Fn(&SetName, usize) -> bool) -> Vec<Finding> {
+pub fn silent(
+    silent: &UnreportedConditions,
+    large: impl Fn(&SetName, usize) -> bool,
+) -> Vec<Finding> {
     let finding = |place: String, what: &str| Finding {
         place,
         what: what.to_owned(),
@@ -195,7 +198,8 @@ mod tests {
 
     #[test]
     fn what_ends_proofs_each_second_is_noted() {
-        let mut known = Silent::unknown("the iptables extension time (ip t f, handle 7)");
+        let mut known =
+            UnreportedConditions::unknown("the iptables extension time (ip t f, handle 7)");
         let name = |name: &str| name.parse::<SetName>().expect("a name");
         known.sets = [(name("ip t a"), true), (name("ip t b"), false)].into();
         let found = silent(&known, |_, most| most == MOST_WRITTEN);

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::report::{CheckReport, Device, Feature, Finding};
-use crate::output::{Output, Tone, WIDTH, harmless, some_of, wrap};
+use crate::output::{Output, Tone, WIDTH, sanitize, some_of, wrap};
 
 /// Column at which names begin, behind the mark.
 const INDENT: usize = 11;
@@ -11,7 +11,7 @@ const INDENT: usize = 11;
 /// Prints the report: the kernel, the devices, the firewall, then the verdict. `verbose`: also the
 /// use of each feature, and minor findings in the firewall.
 pub fn print(report: &CheckReport, verbose: bool, output: &mut Output<'_>) -> io::Result<()> {
-    heading(&format!("Kernel {}", harmless(&report.kernel)), output)?;
+    heading(&format!("Kernel {}", sanitize(&report.kernel)), output)?;
     for one in &report.features {
         feature(one, verbose, output)?;
     }
@@ -63,7 +63,7 @@ fn verdict(report: &CheckReport, output: &mut Output<'_>) -> io::Result<()> {
         let text = format!("Weir can work here, on {ports}.");
         return output.line(&output.toned(Tone::Good, &text));
     }
-    let missing: Vec<_> = report.missing().map(|f| harmless(&f.name)).collect();
+    let missing: Vec<_> = report.missing().map(|f| sanitize(&f.name)).collect();
     let why = if missing.is_empty() {
         "no device can be used".to_owned()
     } else {
@@ -84,8 +84,8 @@ fn feature(feature: &Feature, verbose: bool, output: &mut Output<'_>) -> io::Res
     let since = feature
         .min_version
         .as_ref()
-        .map(|version| format!(" (Linux {})", harmless(version)));
-    let name = harmless(&feature.name);
+        .map(|version| format!(" (Linux {})", sanitize(version)));
+    let name = sanitize(&feature.name);
     output.line(&format!(
         "  {}  {name}{}",
         output.toned(tone, word),
@@ -107,7 +107,7 @@ fn device(device: &Device, output: &mut Output<'_>) -> io::Result<()> {
         None if !device.stands_on.is_empty() => output.toned(Tone::Dim, "below  "),
         None => output.toned(Tone::Warn, "none   "),
     };
-    output.line(&format!("  {mark}  {}", harmless(&device.name)))?;
+    output.line(&format!("  {mark}  {}", sanitize(&device.name)))?;
     paragraph("", &device.why, output)?;
     hint(device.hint.as_deref(), output)?;
     if !device.carries.is_empty() {
@@ -121,7 +121,7 @@ fn device(device: &Device, output: &mut Output<'_>) -> io::Result<()> {
 }
 
 fn finding(finding: &Finding, output: &mut Output<'_>) -> io::Result<()> {
-    output.line(&format!("  {}", harmless(&finding.place)))?;
+    output.line(&format!("  {}", sanitize(&finding.place)))?;
     paragraph("", &finding.what, output)?;
     if let Some(statement) = &finding.statement {
         paragraph("", statement, output)?;
@@ -151,7 +151,7 @@ fn hint(text: Option<&str>, output: &mut Output<'_>) -> io::Result<()> {
 
 /// Indented text, `first` before its first line.
 fn paragraph(first: &str, text: &str, output: &mut Output<'_>) -> io::Result<()> {
-    let text = harmless(&format!("{first}{text}"));
+    let text = sanitize(&format!("{first}{text}"));
     for line in wrap(&text, WIDTH - INDENT) {
         output.line(&format!("{:INDENT$}{line}", ""))?;
     }

@@ -9,8 +9,8 @@ use clap::Args;
 use crate::Error;
 use crate::command::{Connection, Format, client};
 use crate::config::{KeyHelp, Source, help};
-use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
-use crate::registry::{Context, Doubt, Registry};
+use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, sanitize, wrap};
+use crate::registry::{ConfigWarning, Context, Registry};
 
 /// Print the effective configuration
 ///
@@ -61,7 +61,7 @@ pub fn run(args: &ConfigArgs, context: &mut Context<'_, '_>) -> Result<(), Error
         };
         let effective = source.load()?;
         let modules = context.registry.modules.iter();
-        for Doubt { what, hint } in modules.filter_map(|entry| (entry.doubt)(&effective)) {
+        for ConfigWarning { what, hint } in modules.filter_map(|entry| (entry.doubt)(&effective)) {
             eprintln!("weir: warning: {what}\n  Hint: {hint}");
         }
         effective.to_api()
@@ -81,7 +81,7 @@ fn print(entries: &[ConfigEntry], output: &mut Output<'_>) -> io::Result<()> {
         // JSON's words, numbers and strings are TOML's too.
         (
             section.to_owned(),
-            harmless(&format!("{key} = {}", entry.value)),
+            sanitize(&format!("{key} = {}", entry.value)),
         )
     };
     let width = entries
@@ -96,10 +96,10 @@ fn print(entries: &[ConfigEntry], output: &mut Output<'_>) -> io::Result<()> {
             if index > 0 {
                 output.line("")?;
             }
-            output.line(&output.toned(Tone::Bold, &format!("[{}]", harmless(&section))))?;
+            output.line(&output.toned(Tone::Bold, &format!("[{}]", sanitize(&section))))?;
             current = section;
         }
-        let origin = output.toned(Tone::Dim, &format!("# {}", harmless(&entry.origin)));
+        let origin = output.toned(Tone::Dim, &format!("# {}", sanitize(&entry.origin)));
         output.line(&format!("{text:<width$}  {origin}"))?;
     }
     Ok(())

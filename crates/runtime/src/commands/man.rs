@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::Error;
 use crate::config::{DEFAULT_FILE, KeyHelp, help};
-use crate::output::harmless;
+use crate::output::sanitize;
 use crate::registry::{Context, Registry};
 
 /// Write the manual pages into a directory
@@ -22,10 +22,10 @@ pub struct ManArgs {
 pub fn run(args: &ManArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
     let written = write(&args.directory, context.registry).map_err(|error| {
         let what = format!("cannot write the manual to {}", args.directory.display());
-        Error::because(what, &error, "name a writable directory")
+        Error::with_cause(what, &error, "name a writable directory")
     })?;
     for page in written {
-        context.output.line(&harmless(&page.to_string_lossy()))?;
+        context.output.line(&sanitize(&page.to_string_lossy()))?;
     }
     Ok(())
 }

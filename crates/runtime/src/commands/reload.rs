@@ -6,7 +6,7 @@ use clap::Args;
 use super::status;
 use crate::Error;
 use crate::command::{Connection, Format, client};
-use crate::output::{Output, harmless};
+use crate::output::{Output, sanitize};
 
 /// Reload the daemon's configuration
 ///
@@ -39,7 +39,7 @@ pub fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
             false => format!("{key}: {from} is now {to}"),
             true => format!("{key}: {from} will be {to} after a restart of weir"),
         };
-        output.line(&harmless(&text))?;
+        output.line(&sanitize(&text))?;
     }
     let status: Status = client.get("/v1/status")?;
     status::troubles(&status.troubles, output)?;

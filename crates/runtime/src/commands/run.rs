@@ -58,8 +58,8 @@ pub fn run(args: &RunArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
         sections: registry.sections(),
         louder: i32::from(args.verbose) - i32::from(args.quiet),
     };
-    datapath::process::keep_descriptors();
-    datapath::process::give_memory_back();
+    datapath::process::close_descriptors_on_exec();
+    datapath::process::return_freed_memory();
     let config = source.load()?;
     log::start(*config.of::<Log>().level);
     let socket =

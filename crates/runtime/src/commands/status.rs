@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use answers::{
-    Condition, Conditions, EachPacket, FamilyFlows, FlowCounts, Mode, Severity, Status, Trouble,
+    Condition, Conditions, FamilyFlows, FlowCounts, Mode, PartProblem, PerPacketRules, Severity,
+    Status,
 };
 use clap::Args;
 
 use crate::Error;
 use crate::command::{Connection, Format, client};
-use crate::output::{Output, Tone, WIDTH, harmless, units, wrap};
+use crate::output::{Output, Tone, WIDTH, sanitize, units, wrap};
 use crate::registry::{Context, Registry};
 
 /// Show the state of the daemon
@@ -118,8 +119,8 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         (true, Mode::Forward) => output.toned(Tone::Good, "forwarding"),
     };
     output.field("mode", &mode)?;
-    let version = harmless(&status.version);
-    let modules = harmless(&status.modules.join(", "));
+    let version = sanitize(&status.version);
+    let modules = sanitize(&status.modules.join(", "));
     output.field("version", &format!("{version}, with {modules}"))?;
     output.field(
         "running",
@@ -165,7 +166,7 @@ fn conditions(found: &Conditions, output: &mut Output<'_>) -> io::Result<()> {
             Severity::Hint => Tone::Dim,
         };
         let since = units::duration(found.now.saturating_sub(*since));
-        let lines = wrap(&harmless(&format!("{text} ({since})")), WIDTH - LABEL);
+        let lines = wrap(&sanitize(&format!("{text} ({since})")), WIDTH - LABEL);
         for line in lines {
             output.field(name, &output.toned(tone, &line))?;
             name = "";
@@ -178,11 +179,11 @@ fn conditions(found: &Conditions, output: &mut Output<'_>) -> io::Result<()> {
 }
 
 /// Prints each problem with its remedy.
-pub fn troubles(troubles: &[Trouble], output: &mut Output<'_>) -> io::Result<()> {
-    for Trouble { part, what, hint } in troubles {
-        let what = harmless(&format!("does not work: {what}"));
-        output.field(&harmless(part), &output.toned(Tone::Bad, &what))?;
-        output.field("", &harmless(&format!("hint: {hint}")))?;
+pub fn troubles(troubles: &[PartProblem], output: &mut Output<'_>) -> io::Result<()> {
+    for PartProblem { part, what, hint } in troubles {
+        let what = sanitize(&format!("does not work: {what}"));
+        output.field(&sanitize(part), &output.toned(Tone::Bad, &what))?;
+        output.field("", &sanitize(&format!("hint: {hint}")))?;
     }
     Ok(())
 }
@@ -213,7 +214,7 @@ fn family(flows: &FamilyFlows) -> String {
 }
 
 /// Summary of the rules that see each packet, with the most expensive rule.
-fn each_packet(told: &EachPacket) -> String {
+fn each_packet(told: &PerPacketRules) -> String {
     let sum = format!(
         "{} connections left to the kernel",
         units::count(told.connections)
@@ -221,7 +222,7 @@ fn each_packet(told: &EachPacket) -> String {
     match told.rules.first().filter(|rule| rule.connections > 0) {
         Some(most) => format!(
             "{sum}; most by {} ({})",
-            harmless(&most.rule),
+            sanitize(&most.rule),
             units::count(most.connections)
         ),
         None => sum,
@@ -261,7 +262,7 @@ fn reasons(
         let line = format!(
             "  {:>8}  {:<width$}  {first}",
             units::count(**count),
-            harmless(name)
+            sanitize(name)
         );
         output.line(line.trim_end())?;
         for line in lines {
@@ -280,8 +281,8 @@ fn reasons(
 fn meaning(code: &str) -> &'static str {
     let packets = datapath::Reason::ALL;
     let packet = packets.iter().find(|reason| reason.code() == code);
-    let declines = offload_core::Decline::ALL;
-    let decline = declines.iter().find(|reason| reason.word() == code);
+    let declines = offload_core::DeclineReason::ALL;
+    let decline = declines.iter().find(|reason| reason.name() == code);
     match (packet, decline) {
         (Some(reason), _) => reason.text(),
         (None, Some(reason)) => reason.explain(),

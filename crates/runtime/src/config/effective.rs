@@ -6,15 +6,15 @@ use answers::{Config, ConfigEntry};
 use toml::de::DeValue;
 
 use super::keys::{Table, When};
-use super::section::{Held, Section, Tables};
+use super::section::{Section, SectionValues, Tables};
 use super::setting::Origin;
-use super::values::Wrong;
+use super::values::ValueError;
 
 /// All settings, as the daemon uses them.
 #[derive(Debug)]
 pub struct Effective {
     /// In the order of the manual.
-    pub(super) held: Vec<(Section, Box<dyn Held>)>,
+    pub(super) held: Vec<(Section, Box<dyn SectionValues>)>,
 }
 
 impl Effective {
@@ -110,18 +110,19 @@ impl Effective {
         dotted: &str,
         value: &DeValue<'_>,
         origin: &Origin,
-    ) -> Result<(), Wrong> {
-        let (path, key) = dotted.rsplit_once('.').ok_or_else(Wrong::no_key)?;
+    ) -> Result<(), ValueError> {
+        let (path, key) = dotted.rsplit_once('.').ok_or_else(ValueError::no_key)?;
         let mut held = self.held.iter_mut();
         let held = held.find(|(section, _)| section.name == path && section.naming().is_none());
-        let (_, held) = held.ok_or_else(Wrong::no_key)?;
+        let (_, held) = held.ok_or_else(ValueError::no_key)?;
         held.set(key, value, origin)
     }
 }
 
 impl Clone for Effective {
     fn clone(&self) -> Self {
-        let copied = |(section, held): &(Section, Box<dyn Held>)| (*section, held.copied());
+        let copied =
+            |(section, held): &(Section, Box<dyn SectionValues>)| (*section, held.copied());
         Self {
             held: self.held.iter().map(copied).collect(),
         }

@@ -102,7 +102,7 @@ impl Source {
 
 /// The API's socket, if the file of the machine names one. Whatever else is in it, and whatever is
 /// wrong with it.
-pub fn told_socket() -> Option<PathBuf> {
+pub fn configured_socket() -> Option<PathBuf> {
     let text = read(Path::new(DEFAULT_FILE)).ok()?;
     let (own, _) = parse_recoverable(&SECTIONS, &text, DEFAULT_FILE);
     own.of::<Api>().socket.value.clone()

@@ -7,7 +7,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::setting::{Origin, Setting};
-use super::values::{Bounded, Form, Wrong};
+use super::values::{Bounded, Form, ValueError};
 
 /// Key of a table of type `S`.
 pub struct Key<S: 'static> {
@@ -20,7 +20,7 @@ pub struct Key<S: 'static> {
     /// Allowed values, in words.
     pub allowed: fn() -> String,
     /// Reads it from the file.
-    pub read: fn(&mut S, &DeValue<'_>, Origin) -> Result<(), Wrong>,
+    pub read: fn(&mut S, &DeValue<'_>, Origin) -> Result<(), ValueError>,
     /// Returns the value as written in the file.
     pub show: fn(&S) -> (Value, &Origin),
     /// Takes it over from another table, unless it has the same value.
@@ -148,7 +148,7 @@ pub fn set<T>(
     value: &DeValue<'_>,
     origin: Origin,
     form: &Form<T>,
-) -> Result<(), Wrong> {
+) -> Result<(), ValueError> {
     let value = form.from_file(value)?;
     *setting = Setting { value, origin };
     Ok(())
@@ -160,7 +160,7 @@ pub fn set_within<T: Bounded>(
     value: &DeValue<'_>,
     origin: Origin,
     bounds: &std::ops::RangeInclusive<T>,
-) -> Result<(), Wrong> {
+) -> Result<(), ValueError> {
     let value = T::from_file_within(value, bounds)?;
     *setting = Setting { value, origin };
     Ok(())

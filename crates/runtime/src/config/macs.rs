@@ -5,7 +5,7 @@ use net::mac::{parse_station, text};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::values::{FileValue, Wrong, list};
+use super::values::{FileValue, ValueError, list};
 
 /// Hardware addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl FileValue for Macs {
     const ALLOWED: &'static str =
         "a list of hardware addresses of devices, each in quotes, such as [\"02:00:00:00:00:01\"]";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         list(value, Self::ALLOWED, parse_station).map(Self)
     }
 

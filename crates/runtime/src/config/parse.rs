@@ -10,7 +10,7 @@ use super::effective::Effective;
 use super::error::{ConfigError, clip};
 use super::naming::Naming;
 use super::reader::Reader;
-use super::section::{Held, Section};
+use super::section::{Section, SectionValues};
 use super::suggest::nearest;
 
 /// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or
@@ -166,7 +166,13 @@ impl Document<'_> {
     }
 
     /// A section with many tables.
-    fn named(&mut self, section: &str, naming: Naming, table: &DeTable<'_>, held: &mut dyn Held) {
+    fn named(
+        &mut self,
+        section: &str,
+        naming: Naming,
+        table: &DeTable<'_>,
+        held: &mut dyn SectionValues,
+    ) {
         for (name, value) in table {
             let word: &str = name.get_ref();
             let dotted = format!("{section}.{word}");

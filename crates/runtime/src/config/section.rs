@@ -13,14 +13,14 @@ use super::keys::{Key, KeyHelp, Table, When};
 use super::naming::Naming;
 use super::reader::Reader;
 use super::setting::Origin;
-use super::values::Wrong;
+use super::values::ValueError;
 
 /// A section: a name, and what is in it.
 #[derive(Clone, Copy)]
 pub struct Section {
     /// Name of the section in the file; with a dot if within another one: `monitor.ipfix`.
     pub name: &'static str,
-    make: fn(&'static str) -> Box<dyn Held>,
+    make: fn(&'static str) -> Box<dyn SectionValues>,
     naming: Option<Naming>,
 }
 
@@ -50,7 +50,7 @@ impl Section {
     }
 
     /// Returns the default values of the section.
-    pub(super) fn hold(&self) -> Box<dyn Held> {
+    pub(super) fn hold(&self) -> Box<dyn SectionValues> {
         (self.make)(self.name)
     }
 
@@ -61,7 +61,7 @@ impl Section {
 }
 
 /// Values of a section, whatever their type.
-pub(super) trait Held: Debug {
+pub(super) trait SectionValues: Debug {
     /// Names of its keys.
     fn keys(&self) -> Vec<&'static str>;
     /// Reads the keys of its table, or of one of many, which has this name.
@@ -73,17 +73,17 @@ pub(super) trait Held: Debug {
     /// When a change of a key of this name takes effect.
     fn when(&self, key: &str) -> Option<When>;
     /// Sets one key of its table.
-    fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), Wrong>;
+    fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), ValueError>;
     /// Takes the keys that a reload does not change over from what ran before, of the same section.
-    fn keep(&mut self, before: &dyn Held);
+    fn keep(&mut self, before: &dyn SectionValues);
     /// Returns the [`Tables`] of the section.
     fn tables(&self) -> &dyn Any;
     /// Returns the tables for changes.
     fn tables_mut(&mut self) -> &mut dyn Any;
     /// A copy.
-    fn copied(&self) -> Box<dyn Held>;
+    fn copied(&self) -> Box<dyn SectionValues>;
     /// Returns true if `other`, of the same section, has the same settings.
-    fn same(&self, other: &dyn Held) -> bool;
+    fn same(&self, other: &dyn SectionValues) -> bool;
 }
 
 /// The tables of a section: the one that it is, or those that have names of their own.
@@ -95,7 +95,7 @@ pub(super) struct Tables<T> {
 }
 
 impl<T: Table> Tables<T> {
-    fn hold(section: &'static str) -> Box<dyn Held> {
+    fn hold(section: &'static str) -> Box<dyn SectionValues> {
         Box::new(Self {
             section,
             ..Self::default()
@@ -103,7 +103,7 @@ impl<T: Table> Tables<T> {
     }
 }
 
-impl<T: Table> Held for Tables<T> {
+impl<T: Table> SectionValues for Tables<T> {
     fn keys(&self) -> Vec<&'static str> {
         T::keys().iter().map(|key| key.name).collect()
     }
@@ -124,9 +124,9 @@ impl<T: Table> Held for Tables<T> {
         }
     }
 
-    fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), Wrong> {
+    fn set(&mut self, key: &str, value: &DeValue<'_>, origin: &Origin) -> Result<(), ValueError> {
         let known = T::keys().iter().find(|known| known.name == key);
-        let known = known.ok_or_else(Wrong::no_key)?;
+        let known = known.ok_or_else(ValueError::no_key)?;
         (known.read)(&mut self.one, value, origin.clone())
     }
 
@@ -173,7 +173,7 @@ impl<T: Table> Held for Tables<T> {
         Some(found.when)
     }
 
-    fn keep(&mut self, before: &dyn Held) {
+    fn keep(&mut self, before: &dyn SectionValues) {
         let Some(before) = before.tables().downcast_ref::<Self>() else {
             return;
         };
@@ -198,11 +198,11 @@ impl<T: Table> Held for Tables<T> {
         self
     }
 
-    fn copied(&self) -> Box<dyn Held> {
+    fn copied(&self) -> Box<dyn SectionValues> {
         Box::new(self.clone())
     }
 
-    fn same(&self, other: &dyn Held) -> bool {
+    fn same(&self, other: &dyn SectionValues) -> bool {
         other.tables().downcast_ref() == Some(self)
     }
 }

@@ -10,7 +10,7 @@ use super::effective::Effective;
 use super::error::ConfigError;
 use super::setting::Origin;
 use super::text::read;
-use super::values::Wrong;
+use super::values::ValueError;
 
 /// Path of the file on OpenWrt. The file is optional.
 pub const UCI_FILE: &str = "/etc/config/weir";
@@ -35,7 +35,7 @@ pub(super) fn lay_over(effective: &mut Effective, file: &Path) -> Result<(), Vec
 /// # Errors
 /// All errors in the text.
 pub fn lay(effective: &mut Effective, text: &str, file: &str) -> Result<(), Vec<ConfigError>> {
-    let error = |line: usize, key: Option<String>, wrong: Wrong| ConfigError {
+    let error = |line: usize, key: Option<String>, wrong: ValueError| ConfigError {
         file: file.to_owned(),
         line,
         column: usize::from(line > 0),
@@ -50,7 +50,7 @@ pub fn lay(effective: &mut Effective, text: &str, file: &str) -> Result<(), Vec<
         };
         let what = wrong.to_string();
         let hint = "see docs/uci.md for the format".to_owned();
-        vec![error(line, None, Wrong { what, hint })]
+        vec![error(line, None, ValueError { what, hint })]
     })?;
     let origin = Origin::File {
         name: file.to_owned(),
@@ -65,7 +65,7 @@ pub fn lay(effective: &mut Effective, text: &str, file: &str) -> Result<(), Vec<
             let hint = "radio_power is [radio.power] of weir.toml, and so on; tables with a name \
                 of their own are written there";
             let hint = hint.to_owned();
-            errors.push(error(0, None, Wrong { what, hint }));
+            errors.push(error(0, None, ValueError { what, hint }));
             continue;
         }
         for option in &section.options {
@@ -120,7 +120,7 @@ fn set(
     dotted: &str,
     values: &[String],
     origin: &Origin,
-) -> Result<(), Wrong> {
+) -> Result<(), ValueError> {
     let mut first = None;
     for text in values {
         // Digits that begin with a zero are no number there.
@@ -134,7 +134,7 @@ fn set(
             }
         }
     }
-    Err(first.unwrap_or_else(|| Wrong {
+    Err(first.unwrap_or_else(|| ValueError {
         what: "cannot be read".to_owned(),
         hint: "write text without control characters".to_owned(),
     }))

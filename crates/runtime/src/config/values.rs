@@ -14,14 +14,14 @@ use super::suggest::nearest;
 
 /// A value that was refused, and the values that are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ValueError {
     /// Description of the error.
     pub what: String,
     /// Values that are allowed.
     pub hint: String,
 }
 
-impl Wrong {
+impl ValueError {
     /// Error for an unknown key.
     pub(super) fn no_key() -> Self {
         Self {
@@ -37,7 +37,7 @@ pub trait FileValue: Sized {
     const ALLOWED: &'static str;
 
     /// Reads it. `Err(None)`: of a wrong type, or not understood at all.
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>>;
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>>;
 
     /// Returns the value as written in the file; `null` if it would be absent.
     fn show(&self) -> Value;
@@ -49,7 +49,7 @@ pub struct Form<T: 'static> {
     /// Allowed text, after "write".
     pub allowed: &'static str,
     /// Parses a value; the second argument is `allowed`. `Err(None)`: wrong type or not understood.
-    pub read: fn(&DeValue<'_>, &str) -> Result<T, Option<Wrong>>,
+    pub read: fn(&DeValue<'_>, &str) -> Result<T, Option<ValueError>>,
     /// As the value would be in the file; `null` where it would not be there.
     pub show: fn(&T) -> Value,
 }
@@ -79,9 +79,9 @@ impl<T> Form<T> {
     ///
     /// # Errors
     /// Nothing like that is allowed.
-    pub fn from_file(&self, value: &DeValue<'_>) -> Result<T, Wrong> {
+    pub fn from_file(&self, value: &DeValue<'_>) -> Result<T, ValueError> {
         (self.read)(value, self.allowed).map_err(|wrong| {
-            wrong.unwrap_or_else(|| Wrong {
+            wrong.unwrap_or_else(|| ValueError {
                 what: format!("cannot be {}", named(value)),
                 hint: format!("write {}", self.allowed),
             })
@@ -95,13 +95,16 @@ pub trait Bounded: FileValue + PartialOrd {
     fn allowed(bounds: &RangeInclusive<Self>) -> String;
 
     /// Reads it, or says what is wrong.
-    fn from_file_within(value: &DeValue<'_>, bounds: &RangeInclusive<Self>) -> Result<Self, Wrong> {
+    fn from_file_within(
+        value: &DeValue<'_>,
+        bounds: &RangeInclusive<Self>,
+    ) -> Result<Self, ValueError> {
         let read = Self::read(value).and_then(|read| match bounds.contains(&read) {
             true => Ok(read),
             false => Err(None),
         });
         read.map_err(|wrong| {
-            wrong.unwrap_or_else(|| Wrong {
+            wrong.unwrap_or_else(|| ValueError {
                 what: format!("cannot be {}", named(value)),
                 hint: format!("write {}", Self::allowed(bounds)),
             })
@@ -138,7 +141,7 @@ pub fn integer(value: &DeValue<'_>) -> Option<i128> {
 impl FileValue for bool {
     const ALLOWED: &'static str = "true or false, without quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         value.as_bool().ok_or(None)
     }
 
@@ -153,7 +156,7 @@ const TIMES: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), 
 impl FileValue for Duration {
     const ALLOWED: &'static str = "a time: a whole number and ms, s, m or h, in quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let text = value.as_str().ok_or(None)?;
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
@@ -194,7 +197,7 @@ impl Bounded for Duration {
 impl FileValue for Option<PathBuf> {
     const ALLOWED: &'static str = "\"auto\", or an absolute path of at most 107 bytes, in quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let text = value.as_str().ok_or(None)?;
         if text == "auto" {
             return Ok(None);
@@ -221,18 +224,18 @@ pub fn list<T: PartialEq>(
     value: &DeValue<'_>,
     allowed: &str,
     one: impl Fn(&str) -> Option<T>,
-) -> Result<Vec<T>, Option<Wrong>> {
+) -> Result<Vec<T>, Option<ValueError>> {
     let mut read = Vec::new();
     let entries = value.as_array().ok_or(None)?;
     if entries.len() > LIST {
-        return Err(Some(Wrong {
+        return Err(Some(ValueError {
             what: format!("has {} entries", entries.len()),
             hint: format!("write {LIST} of them at most"),
         }));
     }
     for entry in entries {
         let entry = entry.get_ref();
-        let wrong = || Wrong {
+        let wrong = || ValueError {
             what: format!("cannot contain {}", named(entry)),
             hint: format!("write {allowed}"),
         };
@@ -246,7 +249,7 @@ pub fn list<T: PartialEq>(
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Octets(pub u64);
+pub struct ByteSize(pub u64);
 
 /// Units of bytes, the largest first.
 const UNITS: [(&str, u64); 8] = [
@@ -260,7 +263,7 @@ const UNITS: [(&str, u64); 8] = [
     ("kB", 1_000),
 ];
 
-impl Octets {
+impl ByteSize {
     /// A whole number, and a unit behind it if it has one.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -274,11 +277,11 @@ impl Octets {
     }
 }
 
-impl FileValue for Octets {
+impl FileValue for ByteSize {
     const ALLOWED: &'static str =
         "a number of bytes, or one with a unit in quotes, such as \"50GB\" or \"16MiB\"";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         if let Some(number) = integer(value) {
             return u64::try_from(number).map(Self).map_err(|_| None);
         }
@@ -324,7 +327,7 @@ impl FileValue for Option<Rate> {
     const ALLOWED: &'static str = "\"none\", or a whole number of kbit, Mbit or Gbit a second in \
         quotes, such as \"40Mbit\"; at least \"64kbit\"";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         match value.as_str().ok_or(None)? {
             "none" => Ok(None),
             text => Rate::parse(text).map(Some).ok_or(None),
@@ -372,7 +375,7 @@ impl DeviceName {
 impl FileValue for Vec<DeviceName> {
     const ALLOWED: &'static str = "a list of devices, each in quotes, such as [\"wan0\"]";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         list(value, Self::ALLOWED, |text| {
             DeviceName::fits(text).then(|| DeviceName(text.to_owned()))
         })
@@ -386,7 +389,7 @@ impl FileValue for Vec<DeviceName> {
 impl FileValue for Option<DeviceName> {
     const ALLOWED: &'static str = "the name of a device, in quotes, or \"\" for none";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         match value.as_str() {
             Some("") => Ok(None),
             Some(text) if DeviceName::fits(text) => Ok(Some(DeviceName(text.to_owned()))),
@@ -403,7 +406,7 @@ impl FileValue for Vec<PathBuf> {
     const ALLOWED: &'static str =
         "a list of absolute paths, each in quotes, such as [\"/tmp/dhcp.leases\"]";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         list(value, Self::ALLOWED, absolute)
     }
 
@@ -423,7 +426,7 @@ pub fn absolute(text: &str) -> Option<PathBuf> {
 impl FileValue for PathBuf {
     const ALLOWED: &'static str = "an absolute path, in quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         value.as_str().and_then(absolute).ok_or(None)
     }
 
@@ -435,7 +438,7 @@ impl FileValue for PathBuf {
 impl FileValue for u8 {
     const ALLOWED: &'static str = "a number from 0 to 255, without quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let number = integer(value).and_then(|number| Self::try_from(number).ok());
         number.ok_or(None)
     }
@@ -456,7 +459,7 @@ impl FileValue for Vec<std::net::SocketAddr> {
     const ALLOWED: &'static str = "a list of addresses with ports, each in quotes, such as \
         [\"192.168.1.1:443\", \"[::1]:9347\"]";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         list(value, Self::ALLOWED, |text| text.parse().ok())
     }
 
@@ -469,7 +472,7 @@ impl FileValue for Vec<String> {
     const ALLOWED: &'static str =
         "a list of host names or addresses, each in quotes, such as [\"router.lan\"]";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         list(value, Self::ALLOWED, |text| {
             let fits = (1..=253).contains(&text.len())
                 && text
@@ -508,7 +511,7 @@ macro_rules! words {
 
             fn read(
                 value: &toml::de::DeValue<'_>,
-            ) -> Result<Self, Option<$crate::config::Wrong>> {
+            ) -> Result<Self, Option<$crate::config::ValueError>> {
                 match value.as_str().ok_or(None)? {
                     $($word => Ok($value),)+
                     text => Err($crate::config::near(value, text, &[$($word),+], Self::ALLOWED)),
@@ -528,9 +531,9 @@ macro_rules! words {
 pub use crate::words;
 
 /// Error for a word that is not one of `words` but is similar to one of them.
-pub fn near(value: &DeValue<'_>, text: &str, words: &[&str], allowed: &str) -> Option<Wrong> {
+pub fn near(value: &DeValue<'_>, text: &str, words: &[&str], allowed: &str) -> Option<ValueError> {
     let word = nearest(text, words.iter().copied())?;
-    Some(Wrong {
+    Some(ValueError {
         what: format!("cannot be {}", named(value)),
         hint: format!("did you mean \"{word}\"? Write {allowed}"),
     })

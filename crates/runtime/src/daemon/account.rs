@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use datapath::{CameIn, Datapath, Encapsulation, Growth};
-use kernel::route::vlans::Tagging;
+use datapath::{Datapath, Encapsulation, Ingress, TrafficDelta};
+use kernel::route::vlans::VlanTagging;
 use kernel::{Event, Link};
 
-use super::counters::ledger::{Ledger, Passed};
+use super::counters::ledger::{ForwardedTraffic, Ledger};
 use super::counters::paths::{Paths, Side};
 
 /// Sums that only grow.
@@ -17,7 +17,7 @@ pub struct Account {
     /// Packets forwarded at TC.
     pub tc_packets: u64,
     /// Bytes of their IP packets.
-    pub octets: u64,
+    pub bytes: u64,
     /// By device.
     pub ledger: Ledger,
     /// Devices stacked on ports at the last read of the flows; `None` if they changed since.
@@ -26,11 +26,11 @@ pub struct Account {
     /// be counted yet.
     ports: HashMap<u32, u32>,
     /// Not yet in the ledger, by where they came in.
-    came: HashMap<CameIn, Passed>,
+    came: HashMap<Ingress, ForwardedTraffic>,
     /// Not yet in the ledger, by the hop they left by.
-    left: HashMap<u32, Passed>,
+    left: HashMap<u32, ForwardedTraffic>,
     /// For modules, where one wants it.
-    shared: Option<Vec<Growth>>,
+    shared: Option<Vec<TrafficDelta>>,
 }
 
 impl Account {
@@ -40,7 +40,7 @@ impl Account {
     }
 
     /// Takes the growth since the last call.
-    pub fn take_shared(&mut self) -> Vec<Growth> {
+    pub fn take_shared(&mut self) -> Vec<TrafficDelta> {
         self.shared.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -53,21 +53,21 @@ impl Account {
     /// devices' counts are known after [`Account::settle`].
     pub fn read(&mut self, path: &mut Datapath, flow: u32) -> u64 {
         let mut octets = 0;
-        path.grown(flow, |growth| {
-            octets += growth.octets;
-            self.grew(&growth);
+        path.take_traffic(flow, |growth| {
+            octets += growth.bytes;
+            self.add(&growth);
         });
         octets
     }
 
     /// A part of what a flow forwarded.
-    pub fn grew(&mut self, growth: &Growth) {
+    pub fn add(&mut self, growth: &TrafficDelta) {
         *(if growth.xdp {
             &mut self.xdp_packets
         } else {
             &mut self.tc_packets
         }) += growth.packets;
-        self.octets += growth.octets;
+        self.bytes += growth.bytes;
         if let Some(shared) = &mut self.shared {
             shared.push(*growth);
         }
@@ -76,11 +76,11 @@ impl Account {
         if growth.bridged {
             return;
         }
-        let passed = Passed {
+        let passed = ForwardedTraffic {
             packets: growth.packets,
-            octets: growth.octets,
+            bytes: growth.bytes,
         };
-        self.came.entry(growth.came_in).or_default().add(passed);
+        self.came.entry(growth.ingress).or_default().add(passed);
         self.left.entry(growth.hop).or_default().add(passed);
     }
 
@@ -109,7 +109,7 @@ impl Account {
     pub fn devices<'a>(
         &mut self,
         links: impl IntoIterator<Item = &'a Link>,
-        taggings: Vec<Tagging>,
+        taggings: Vec<VlanTagging>,
     ) {
         let paths = Paths::new(links, taggings);
         self.ledger.keep(&paths);
@@ -162,16 +162,16 @@ impl Account {
 
 /// Changes to devices, and to those stacked on them, in a batch of events.
 #[derive(Default)]
-pub struct DeviceNews {
+pub struct DeviceChanges {
     /// Something may stand otherwise than before.
     pub changed: bool,
     /// Devices that are gone.
     pub gone: Vec<u32>,
 }
 
-impl DeviceNews {
+impl DeviceChanges {
     /// Adds one event.
-    pub fn heard(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         self.changed |= matches!(
             event,
             Event::Link(_) | Event::LinkGone(_) | Event::Bridging(_) | Event::BridgeVlan(_)

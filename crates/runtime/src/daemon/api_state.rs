@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use answers::{
     Conditions, Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop,
-    HopCounts, Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Trouble,
+    HopCounts, Mode, PacketCounts, PartProblem, Port, Reloaded, Selection, ShadowCounts, Status,
 };
-use api::metrics::Text;
+use api::metrics::Exposition;
 use api::{Problem, Routes};
 use datapath::Encapsulation;
 
@@ -18,7 +18,7 @@ use super::Settings;
 use super::conditions::{self, Registry};
 use super::flows::{behind, bridged, flow};
 use super::metrics;
-use super::module::{Face, Modules, Report};
+use super::module::{ApiContext, Modules, Report};
 use super::router::{NO_EVENTS, NO_EVENTS_HINT, Router};
 use crate::config::Log;
 
@@ -79,7 +79,7 @@ impl ApiState {
         let packets = PacketCounts {
             forwarded_tc: router.account.tc_packets,
             forwarded_xdp: router.account.xdp_packets,
-            bytes: router.account.octets,
+            bytes: router.account.bytes,
             passed: by_code(passed),
             not_proof: by_code(not_proof),
         };
@@ -102,7 +102,7 @@ impl ApiState {
                 .collect(),
             refused: statistics
                 .declines()
-                .map(|(reason, n)| (reason.word().to_owned(), n as u64))
+                .map(|(reason, n)| (reason.name().to_owned(), n as u64))
                 .collect(),
             armed: router.path.heartbeat.armed(),
             epoch: router.path.heartbeat.epoch(),
@@ -134,7 +134,7 @@ impl ApiState {
         };
         // Conntrack reports no connections.
         if router.forwards && router.core.settings().no_events {
-            report.status.troubles.push(Trouble {
+            report.status.troubles.push(PartProblem {
                 part: "offload".into(),
                 what: NO_EVENTS.into(),
                 hint: NO_EVENTS_HINT.into(),
@@ -181,7 +181,7 @@ impl ApiState {
     }
 
     /// Stations of bridges.
-    pub fn bridged(&self, filter: &FlowFilter) -> Vec<answers::Bridged> {
+    pub fn bridged(&self, filter: &FlowFilter) -> Vec<answers::StationPair> {
         if filter.port.is_some() || filter.address.is_some() || filter.protocol.is_some() {
             return Vec::new();
         }
@@ -268,7 +268,7 @@ impl ApiState {
     }
 }
 
-impl Face for ApiState {
+impl ApiContext for ApiState {
     fn router(&self) -> RefMut<'_, Router> {
         self.router.borrow_mut()
     }
@@ -278,7 +278,7 @@ impl Face for ApiState {
     }
 
     fn metrics(&self) -> String {
-        let mut text = Text::default();
+        let mut text = Exposition::default();
         metrics::write(&mut text, &self.status());
         conditions::write(&mut text, &self.conditions().conditions);
         let router = &mut *self.router.borrow_mut();

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use answers::{Condition, Conditions, Severity, Status};
-use api::metrics::Text;
+use api::metrics::Exposition;
 
 use super::router::Router;
 use crate::output::dates::Moment;
@@ -353,7 +353,7 @@ impl Registry {
     }
 
     /// Returns all conditions at this time, seconds since 1970; the gravest first, then the oldest.
-    pub fn shown(&self, unix: u64) -> Conditions {
+    pub fn list(&self, unix: u64) -> Conditions {
         let since = |known: &Known| (self.epoch + known.began).min(unix);
         let all = self.known.values();
         let shown = all.filter(|known| self.looked.saturating_sub(known.seen) < STAYS);
@@ -404,7 +404,7 @@ pub fn own(router: &mut Router, shadow: bool, status: Status, findings: &mut Vec
 /// Counts the connections in the fast path, if others wait for room. The tables of the packet path
 /// may be full before there are as many connections as the settings allow.
 fn full(statistics: &offload_core::Statistics) -> Option<u64> {
-    let waiting = statistics.declined[offload_core::Decline::TableFull.index()];
+    let waiting = statistics.declined[offload_core::DeclineReason::TableFull.index()];
     (waiting > 0).then_some(statistics.installed as u64)
 }
 
@@ -419,13 +419,13 @@ api::metrics! {
 }
 
 /// Writes them for Prometheus.
-pub fn write(text: &mut Text, conditions: &[Condition]) {
+pub fn write(text: &mut Exposition, conditions: &[Condition]) {
     text.family(CONDITION);
     for condition in conditions {
         let labels = [
             condition.key.as_str(),
             condition.subject.as_str(),
-            condition.severity.word(),
+            condition.severity.name(),
         ];
         text.sample(CONDITION, &labels, 1);
     }
@@ -433,7 +433,7 @@ pub fn write(text: &mut Text, conditions: &[Condition]) {
 
 /// Seconds since 1970 of now, with the registry.
 pub fn shown(registry: &Registry) -> Conditions {
-    registry.shown(net::clock::unix_seconds())
+    registry.list(net::clock::unix_seconds())
 }
 
 #[cfg(test)]
@@ -450,7 +450,7 @@ mod tests {
         registry.update(vec![finding("port-missing", "lan1")], 100, 999_840);
         let both = || vec![finding("port-missing", "lan1"), finding("loop", "lan2")];
         registry.update(both(), 160, 999_840);
-        let shown = registry.shown(1_000_000);
+        let shown = registry.list(1_000_000);
         let all: Vec<_> = shown
             .conditions
             .iter()
@@ -467,28 +467,28 @@ mod tests {
         // The conditions are gone for a moment only, and stay for a part of it.
         registry.update(Vec::new(), 164, 999_840);
         assert_eq!(
-            registry.shown(1_000_004),
+            registry.list(1_000_004),
             Conditions {
                 now: 1_000_004,
                 ..shown
             }
         );
         registry.update(Vec::new(), 165, 999_840);
-        assert!(registry.shown(1_000_005).conditions.is_empty());
+        assert!(registry.list(1_000_005).conditions.is_empty());
         registry.update(both(), 168, 999_840);
-        assert_eq!(registry.shown(1_000_008).conditions[0].since, 1_000_000);
+        assert_eq!(registry.list(1_000_008).conditions[0].since, 1_000_000);
         // The conditions ended long ago: they begin again.
         registry.update(Vec::new(), 169, 999_840);
         registry.update(Vec::new(), 190, 999_840);
         registry.update(both(), 200, 999_840);
-        assert_eq!(registry.shown(1_000_040).conditions[0].since, 1_000_040);
+        assert_eq!(registry.list(1_000_040).conditions[0].since, 1_000_040);
     }
 
     /// Programs take a condition with another beginning for another condition.
     #[test]
     fn a_beginning_stays_until_the_clock_is_set() {
         let mut registry = Registry::default();
-        let since = |registry: &Registry, unix| registry.shown(unix).conditions[0].since;
+        let since = |registry: &Registry, unix| registry.list(unix).conditions[0].since;
         let update = |registry: &mut Registry, now, epoch| {
             registry.update(vec![finding("loop", "lan2")], now, epoch);
         };
@@ -518,7 +518,7 @@ mod tests {
         let mut registry = Registry::default();
         let hinted = |hint| finding("loop", "lan2").hint(hint);
         registry.update(vec![hinted("first"), hinted("second")], 100, 999_840);
-        let shown = registry.shown(1_000_000).conditions;
+        let shown = registry.list(1_000_000).conditions;
         assert_eq!(shown.len(), 1);
         assert_eq!(shown[0].hint.as_deref(), Some("first"));
     }
@@ -548,7 +548,7 @@ mod tests {
         };
         assert_eq!(full(&statistics), None, "none waits");
         statistics.installed = 40_000;
-        statistics.declined[offload_core::Decline::TableFull.index()] = 1;
+        statistics.declined[offload_core::DeclineReason::TableFull.index()] = 1;
         assert_eq!(full(&statistics), Some(40_000), "of one family, say");
     }
 
@@ -574,7 +574,7 @@ mod tests {
         let page: String = page.split_whitespace().collect::<Vec<_>>().join(" ");
         let page = page.replace("\" + \"", "");
         for (key, severity, text) in TEXTS {
-            let row = format!("| `{key}` | {} | {text} |", severity.word());
+            let row = format!("| `{key}` | {} | {text} |", severity.name());
             assert!(told.contains(&row), "{row}");
             let line = format!("\"condition.{key}\": \"{text}\",");
             assert!(page.contains(&line), "{line}");

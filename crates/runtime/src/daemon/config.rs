@@ -7,7 +7,7 @@ use net::digits;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use crate::config::{DeviceName, FileValue, Section, Wrong, integer, table, words};
+use crate::config::{DeviceName, FileValue, Section, ValueError, integer, table, words};
 
 /// Sections of the fast path.
 pub const SECTIONS: [Section; 2] = [
@@ -39,7 +39,7 @@ table! {
         Live opt_out_mark: Option<Mark> = None;
         /// Connections of which a firewall rule may need each packet: "respect" leaves them to the
         /// kernel, "ignore" takes them over.
-        Live each_packet: EachPacket = EachPacket::Respect;
+        Live each_packet: PerPacketPolicy = PerPacketPolicy::Respect;
         /// Hook at which packets are taken, on devices that [ports] does not name. "auto" is XDP if
         /// the driver can, else TC.
         Live hook: HookChoice = HookChoice::Auto;
@@ -100,7 +100,7 @@ impl fmt::Display for Mark {
 
 /// Treatment of connections of which a rule may see each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EachPacket {
+pub enum PerPacketPolicy {
     /// The connections stay with the kernel.
     #[default]
     Respect,
@@ -138,7 +138,7 @@ impl FileValue for FlowRoom {
     const ALLOWED: &'static str =
         "\"auto\", or a number of connections from 1024 to 4194304, without quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         if value.as_str() == Some("auto") {
             return Ok(Self::Auto);
         }
@@ -163,7 +163,7 @@ impl FileValue for Option<Mark> {
     const ALLOWED: &'static str =
         "\"none\", or VALUE/MASK in hexadecimal and quotes, such as \"0x10/0xf0\"";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let text = value.as_str().ok_or(None)?;
         if text == "none" {
             return Ok(None);
@@ -174,7 +174,7 @@ impl FileValue for Option<Mark> {
             hexadecimal(mask).ok_or(None)?,
         );
         let wrong = |what: &str, hint: &str| {
-            Err(Some(Wrong {
+            Err(Some(ValueError {
                 what: what.to_owned(),
                 hint: hint.to_owned(),
             }))
@@ -204,7 +204,7 @@ fn hexadecimal(text: &str) -> Option<u32> {
     u32::try_from(digits::hexadecimal(digits)?).ok()
 }
 
-words!(EachPacket, "\"respect\" or \"ignore\"", "respect" => Self::Respect, "ignore" => Self::Ignore);
+words!(PerPacketPolicy, "\"respect\" or \"ignore\"", "respect" => Self::Respect, "ignore" => Self::Ignore);
 words!(HookChoice, "\"auto\", \"xdp\" or \"tc\"",
     "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc);
 words!(PortHook, "\"auto\", \"xdp\", \"tc\" or \"off\"",

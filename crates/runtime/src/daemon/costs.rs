@@ -2,16 +2,16 @@
 
 use std::cmp::Reverse;
 
-use answers::{EachPacket, RuleCost};
-use offload_core::{Core, Decline};
+use answers::{PerPacketRules, RuleCost};
+use offload_core::{Core, DeclineReason};
 
 /// Largest number of rules in an answer.
 const MOST: usize = 100;
 
 /// Connections that rules leave to the kernel now, the most expensive rule first. `None` if there
 /// are no such rules, or if they are ignored.
-pub fn each_packet(core: &Core) -> Option<EachPacket> {
-    let concerns = core.concerns();
+pub fn each_packet(core: &Core) -> Option<PerPacketRules> {
+    let concerns = core.per_packet_rules();
     if concerns.is_empty() || !core.settings().each_packet {
         return None;
     }
@@ -25,6 +25,6 @@ pub fn each_packet(core: &Core) -> Option<EachPacket> {
         .collect();
     rules.sort_by_key(|rule| Reverse(rule.connections));
     rules.truncate(MOST);
-    let connections = core.statistics().declined[Decline::EachPacket.index()] as u64;
-    Some(EachPacket { connections, rules })
+    let connections = core.statistics().declined[DeclineReason::EachPacket.index()] as u64;
+    Some(PerPacketRules { connections, rules })
 }

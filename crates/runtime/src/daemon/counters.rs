@@ -17,7 +17,7 @@ use offload_core::stack::{Stack, is_switch_port};
 use tracing::debug;
 
 use super::router::Router;
-use super::surroundings::{code, hook};
+use super::system_state::{code, hook};
 
 /// Kinds of devices that share the one below with others, by address: of what went by one of them
 /// weir knows nothing.
@@ -63,7 +63,7 @@ fn port(router: &Router, plan: &PortPlan, counted: Option<Traffic>) -> Port {
         bytes_out: forwarded.bytes_out,
         total: counted.map(|counted| ledger.total(plan.link, counted)),
         unattributed: ledger.unattributed(plan.link),
-        stack: super::surroundings::stack(plan),
+        stack: super::system_state::stack(plan),
     }
 }
 
@@ -73,7 +73,7 @@ fn unknown(router: &Router) -> HashSet<u32> {
     let above_ports: HashSet<u32> = router
         .core
         .ports()
-        .filter(|plan| !plan.forwards() && !plan.stands_on.is_empty())
+        .filter(|plan| !plan.forwards() && !plan.lower_devices.is_empty())
         .map(|plan| plan.link)
         .collect();
     let sharing: Vec<u32> = router

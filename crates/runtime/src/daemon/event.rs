@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use answers::{Explanation, FlowQuery};
-use datapath::{Growth, Hop};
+use datapath::{Hop, TrafficDelta};
 use kernel::{SetEvent, Source};
 
 use super::ruleset::RulesetText;
@@ -27,7 +27,7 @@ pub enum Event<'a> {
     /// The ruleset, or the reason why it is unknown.
     Ruleset(Result<&'a RulesetText, &'a str>),
     /// Packets were forwarded since the last event of this kind.
-    Forwarded(&'a [Forwarded<'a>]),
+    Forwarded(&'a [ForwardedFlow<'a>]),
     /// Packets of this second were reported by [`Event::Forwarded`], all of them.
     Counted,
     /// Read the counters now: a client requests them, or the counted devices are about to change.
@@ -42,11 +42,11 @@ pub enum Event<'a> {
 
 /// A part of the packets that a flow forwarded.
 #[derive(Clone, Copy, Debug)]
-pub struct Forwarded<'a> {
+pub struct ForwardedFlow<'a> {
     /// Amount of traffic, and its flow.
-    pub growth: &'a Growth,
+    pub growth: &'a TrafficDelta,
     /// The device that it came in by.
-    pub into: Option<u32>,
+    pub ingress_device: Option<u32>,
     /// Last hop of the traffic.
-    pub out: Option<&'a Hop>,
+    pub egress_hop: Option<&'a Hop>,
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use kernel::io::{read_bucket_idle, read_idle_limit, read_lifetimes, read_members, read_next_hops};
 use kernel::{Event, Prefix, Source};
-use offload_core::ruleset::Silent;
-use offload_core::{Agenda, Gateways, Millis};
+use offload_core::ruleset::UnreportedConditions;
+use offload_core::{ExpirySchedule, Gateways, Millis};
 use tracing::{debug, info};
 
 /// Most routes that are looked through, for life times, gateways and programs.
@@ -14,8 +14,8 @@ pub const ROUTES: usize = 131_072;
 
 /// State that is going to end, and its sources.
 #[derive(Debug)]
-pub struct Keeper {
-    agenda: Agenda,
+pub struct ExpiryMonitor {
+    agenda: ExpirySchedule,
     gateways: Gateways,
     /// Routes with a program that sees each packet, until they are taken.
     programs: Option<Vec<Prefix>>,
@@ -25,10 +25,10 @@ pub struct Keeper {
     told: Vec<String>,
 }
 
-impl Keeper {
+impl ExpiryMonitor {
     /// Creates the state before any read. Milliseconds count from `started`.
     pub fn new(started: Instant) -> Self {
-        let mut agenda = Agenda::default();
+        let mut agenda = ExpirySchedule::default();
         agenda.routed(0);
         agenda.policed(0);
         Self {
@@ -42,24 +42,26 @@ impl Keeper {
     }
 
     /// Receives an event after which further state may end.
-    pub fn heard(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         let now = self.now();
         match event {
             Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.agenda.commanded(now),
             Event::Routing | Event::Overrun(Source::Route) => self.agenda.routed(now),
             Event::Policies | Event::Overrun(Source::Policy) => self.agenda.policed(now),
-            Event::Neighbour(neighbour) if self.gateways.heard(neighbour) => self.agenda.answers(),
+            Event::Neighbour(neighbour) if self.gateways.on_neighbour(neighbour) => {
+                self.agenda.on_gateway_reachable()
+            }
             _ => {}
         }
     }
 
     /// The ruleset was read, or could not be. `respected`: what rules concern that see each packet
     /// is left to the kernel.
-    pub fn rules(&mut self, silent: Result<&Silent, &str>, respected: bool) {
+    pub fn rules(&mut self, silent: Result<&UnreportedConditions, &str>, respected: bool) {
         let silent = match silent {
             Ok(silent) if respected => silent.clone(),
             Ok(silent) => silent.clone().ignoring(),
-            Err(error) => Silent::unknown(&format!("an unreadable ruleset: {error}")),
+            Err(error) => UnreportedConditions::unknown(&format!("an unreadable ruleset: {error}")),
         };
         self.agenda.rules(silent, self.now());
     }
@@ -69,7 +71,7 @@ impl Keeper {
         let unix = net::clock::unix().as_millis() as u64;
         let now = self.now();
         self.agenda.wall(unix, now);
-        let asked = self.agenda.asks(now);
+        let asked = self.agenda.due_reads(now);
         for (name, most) in asked.sets {
             let begun = self.now();
             let members = read_members(&name, most, &self.hasher)
@@ -121,8 +123,8 @@ impl Keeper {
     }
 
     /// When [`Keeper::turn`] is to come next.
-    pub fn wake(&self) -> Option<Instant> {
-        self.agenda.wake().map(|at| self.instant(at))
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.agenda.poll_at().map(|at| self.instant(at))
     }
 
     fn now(&self) -> Millis {

@@ -114,7 +114,7 @@ fn elsewhere<'a>(plans: impl Iterator<Item = &'a PortPlan>) -> String {
 /// Explains the observations and proofs of one direction, and what would prove it; `elsewhere`:
 /// devices that are not ports.
 fn one_way(
-    detail: &datapath::Direction,
+    detail: &datapath::FlowDirection,
     way: &str,
     elsewhere: &str,
     witnesses: &mut Vec<Witness>,
@@ -139,7 +139,7 @@ fn one_way(
             "{way}: the kernel sent it over hop {}, {ttl} lowered by one, up to {} bytes{}",
             detail.hop,
             detail.length,
-            match detail.came_in.behind {
+            match detail.ingress.behind {
                 plain if plain.is_plain() => String::new(),
                 behind => format!("; it arrived with {behind}"),
             }

@@ -16,13 +16,13 @@ pub struct Firewall {
 
 impl Firewall {
     /// Loads a ruleset, as a whole or not at all.
-    pub fn tell(&mut self, rules: String) {
+    pub fn load(&mut self, rules: String) {
         self.waiting = Some(rules);
         self.next();
     }
 
     /// Returns true if no load is pending.
-    pub fn rests(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.under_way.is_none()
     }
 

@@ -1,7 +1,7 @@
 //! Flows, and pairs of stations, as the API shows them.
 
-use answers::{Endpoints, FlowId, FlowState, Reason, Translated, TtlRange};
-use datapath::{Direction, Encapsulation};
+use answers::{Endpoints, FlowId, FlowState, Reason, Translation, TtlRange};
+use datapath::{Encapsulation, FlowDirection};
 use kernel::{Tuple, status};
 
 use super::router::Router;
@@ -42,9 +42,9 @@ pub fn flow(router: &mut Router, id: offload_core::FlowId) -> Option<answers::Fl
     let directions = directions(router, readings, details);
     let reason = match flow.declined {
         Some(decline) => Some(Reason {
-            code: decline.word().to_owned(),
-            text: match router.core.concern(&flow) {
-                Some(concern) if decline == offload_core::Decline::EachPacket => {
+            code: decline.name().to_owned(),
+            text: match router.core.per_packet_rule(&flow) {
+                Some(concern) if decline == offload_core::DeclineReason::EachPacket => {
                     format!(
                         "{} ({}: {})",
                         decline.explain(),
@@ -67,7 +67,7 @@ pub fn flow(router: &mut Router, id: offload_core::FlowId) -> Option<answers::Fl
         },
         original: endpoints(&flow.original()),
         reply: endpoints(&flow.reply),
-        translated: Translated {
+        translated: Translation {
             snat: bits & status::SRC_NAT != 0,
             dnat: bits & status::DST_NAT != 0,
         },
@@ -84,13 +84,13 @@ pub fn flow(router: &mut Router, id: offload_core::FlowId) -> Option<answers::Fl
 fn directions(
     router: &Router,
     readings: [datapath::Reading; 2],
-    details: Option<[Direction; 2]>,
+    details: Option<[FlowDirection; 2]>,
 ) -> answers::Directions {
     let direction = |i: usize| {
         let reading = readings[i];
         let mut shown = answers::Direction {
             packets: reading.packets,
-            bytes: reading.octets,
+            bytes: reading.bytes,
             proven: reading.proven,
             ..Default::default()
         };
@@ -105,9 +105,9 @@ fn directions(
             let plan_in = router
                 .core
                 .ports()
-                .find(|p| router.path.slot(p.link) == detail.came_in.port);
+                .find(|p| router.path.slot(p.link) == detail.ingress.port);
             shown.port_in = plan_in.map(|p| p.name.clone());
-            shown.encapsulation_in = behind(&detail.came_in.behind);
+            shown.encapsulation_in = behind(&detail.ingress.behind);
             shown.port_out = link(detail.hop_link);
             shown.hop = Some(detail.hop as u16);
             shown.hook = Some(if detail.xdp {
@@ -133,7 +133,7 @@ fn directions(
 
 /// Returns why a flow is not forwarded, or in one direction only: the last obstacle of an unproven
 /// direction; without any, the flow waits for a packet.
-fn held_up(directions: &[Direction; 2]) -> Option<Reason> {
+fn held_up(directions: &[FlowDirection; 2]) -> Option<Reason> {
     let mut held = directions.iter().filter(|d| !d.proven).map(|d| d.reason);
     let first = held.next()?;
     let reason = std::iter::once(first)
@@ -152,12 +152,12 @@ pub fn bridged(
     router: &mut Router,
     id: offload_core::FlowId,
     pair: &offload_core::Pair,
-) -> answers::Bridged {
+) -> answers::StationPair {
     let readings = router.path.read(id.0).unwrap_or_default();
     let details = router.path.inspect(id.0);
     let proven = readings.iter().any(|reading| reading.proven);
     let [destination, source] = pair.stations.map(|mac| net::mac::text(&mac));
-    answers::Bridged {
+    answers::StationPair {
         source,
         destination,
         state: if proven {

@@ -1,7 +1,7 @@
 //! Metrics that Prometheus scrapes from [`Status`].
 
 use answers::Status;
-use api::metrics::Text;
+use api::metrics::Exposition;
 
 api::metrics! {
     UP "weir_up" Gauge &[], "1: weir is running.";
@@ -12,7 +12,7 @@ api::metrics! {
 }
 
 /// Writes the status of weir.
-pub fn write(text: &mut Text, status: &Status) {
+pub fn write(text: &mut Exposition, status: &Status) {
     text.family(UP);
     text.sample(UP, &[], 1);
     let flows = status.flows;

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use answers::Status;
-use api::metrics::Text;
+use api::metrics::Exposition;
 use api::{Route, Routes};
 use caps::Capability;
 use datapath::Options;
@@ -102,7 +102,7 @@ pub struct Report {
 }
 
 /// The daemon, as the routes of a module see it.
-pub trait Face {
+pub trait ApiContext {
     /// Lends the middle of the daemon.
     fn router(&self) -> RefMut<'_, Router>;
 
@@ -121,7 +121,7 @@ pub trait Module {
     }
 
     /// Returns the rows of the API that the module answers. Comes before [`Module::privileges`].
-    fn routes(self: Rc<Self>, _face: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _face: &Rc<dyn ApiContext>) -> Vec<Route> {
         Vec::new()
     }
 
@@ -148,7 +148,7 @@ pub trait Module {
     fn status(&self, _router: &mut Router, _report: &mut Report) {}
 
     /// Adds samples of what the module measures.
-    fn metrics(&self, _router: &mut Router, _text: &mut Text) {}
+    fn metrics(&self, _router: &mut Router, _text: &mut Exposition) {}
 
     /// Removes the module's state from the kernel. The daemon waits for the returned work.
     fn stop(&self, _router: &mut Router) -> Option<Work> {

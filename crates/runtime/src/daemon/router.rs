@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 use datapath::{Datapath, Hop};
 use kernel::io::Requests;
 use kernel::{ConnectionId, Event, Link, SetEvent, Source, facts};
-use offload_core::ruleset::Concern;
-use offload_core::{Action, Core, Decline, FlowId, Millis, PortPlan, Reading};
+use offload_core::ruleset::PerPacketRule;
+use offload_core::{Action, Core, DeclineReason, FlowId, Millis, PortPlan, Reading};
 use tracing::{debug, info, warn};
 
-use super::account::{Account, DeviceNews};
-use super::event::{self, Forwarded};
+use super::account::{Account, DeviceChanges};
+use super::event::{self, ForwardedFlow};
 use super::expiry;
 use super::ruleset::RulesetText;
-use super::surroundings::Surroundings;
+use super::system_state::SystemState;
 use conntrack::Conntrack;
 use ports::Ports;
 use shadow::Shadow;
@@ -62,9 +62,9 @@ pub struct Router {
     /// Traffic of each port, and of flows that ended.
     pub account: Account,
     /// State of devices and the firewall that only a read shows.
-    pub(crate) surroundings: Surroundings,
+    pub(crate) surroundings: SystemState,
     /// State that ends without a message.
-    pub(crate) expiry: expiry::Keeper,
+    pub(crate) expiry: expiry::ExpiryMonitor,
     /// Receives events, once all modules are made.
     pub(crate) listener: Option<Rc<dyn Listener>>,
     /// Packets are forwarded at all, rather than only counted.
@@ -108,7 +108,7 @@ impl Router {
         core: Core,
         path: Datapath,
         updates: Requests,
-        surroundings: Surroundings,
+        surroundings: SystemState,
         forwards: bool,
     ) -> Self {
         let now = Instant::now();
@@ -119,7 +119,7 @@ impl Router {
             surroundings,
             listener: None,
             forwards,
-            expiry: expiry::Keeper::new(now),
+            expiry: expiry::ExpiryMonitor::new(now),
             lost: 0,
             beaten: now,
             dumps: Vec::new(),
@@ -166,7 +166,7 @@ impl Router {
     }
 
     /// Takes the answers of a dump, which may be older than events in the meantime.
-    pub fn answers(&mut self, answers: &mut Vec<Event>) {
+    pub fn on_dump_events(&mut self, answers: &mut Vec<Event>) {
         if let Some(gone) = &self.gone {
             answers.retain(|event| !matches!(event, Event::Connection(connection) if gone.contains(&connection.id)));
         }
@@ -177,7 +177,7 @@ impl Router {
     }
 
     /// Takes what the kernel said.
-    pub fn events(&mut self, events: &mut Vec<Event>) {
+    pub fn on_events(&mut self, events: &mut Vec<Event>) {
         self.take(events, false);
     }
 
@@ -185,11 +185,11 @@ impl Router {
     fn take(&mut self, events: &mut Vec<Event>, answers: bool) {
         let mut actions = Vec::new();
         let now = self.now();
-        let mut devices = DeviceNews::default();
+        let mut devices = DeviceChanges::default();
         let sources = [Source::Route, Source::Conntrack];
         let listed = sources.map(|source| events.contains(&Event::DumpEnd(source)));
         for event in events.drain(..) {
-            devices.heard(&event);
+            devices.on_event(&event);
             self.report(event::Event::Kernel(&event));
             match &event {
                 Event::Overrun(source) => {
@@ -206,12 +206,12 @@ impl Router {
                 }
                 _ => {}
             }
-            self.surroundings.heard(&event);
-            self.expiry.heard(&event);
+            self.surroundings.on_event(&event);
+            self.expiry.on_event(&event);
             self.hold_bridging();
             match answers {
-                true => self.core.answer(event, now, &mut actions),
-                false => self.core.handle(event, now, &mut actions),
+                true => self.core.on_dump_event(event, now, &mut actions),
+                false => self.core.on_event(event, now, &mut actions),
             }
         }
         // Proofs first: looking at devices takes the time of some system calls for each.
@@ -232,7 +232,7 @@ impl Router {
     }
 
     /// Comes after the proofs have ended: what was forwarded so far went by the former devices.
-    fn devices_changed(&mut self, news: &DeviceNews) {
+    fn devices_changed(&mut self, news: &DeviceChanges) {
         if news.changed && !self.account.is_stale() {
             self.count_all();
             self.account.changed();
@@ -248,7 +248,7 @@ impl Router {
             .iter()
             .any(|event| !matches!(event, SetEvent::Set(_)))
         {
-            self.surroundings.heard(&Event::Firewall(0));
+            self.surroundings.on_event(&Event::Firewall(0));
             self.hold_bridging();
             self.hold_proofs();
         }
@@ -314,7 +314,7 @@ impl Router {
     /// what is forwarded there.
     fn look_for_exceptions(&mut self) {
         if self.forwards && self.exceptions.changed() {
-            self.run_core(|core, now, actions| core.handle(Event::Routing, now, actions));
+            self.run_core(|core, now, actions| core.on_event(Event::Routing, now, actions));
         }
     }
 
@@ -361,7 +361,7 @@ impl Router {
         // Half of the time already: the packet path's clock is another one.
         let late = self.beaten.elapsed().as_millis() * 2 >= u128::from(self.path.options().silence);
         let outcome = if late {
-            self.path.heartbeat.bump()
+            self.path.heartbeat.invalidate_all()
         } else {
             self.path.heartbeat.beat()
         };
@@ -373,7 +373,7 @@ impl Router {
 
     /// Ends all proofs: something changed of which the kernel says nothing.
     pub fn end_all_proofs(&mut self) {
-        if let Err(error) = self.path.heartbeat.bump() {
+        if let Err(error) = self.path.heartbeat.invalidate_all() {
             warn!(%error, "cannot end proofs: the kernel forwards everything");
             self.path.heartbeat.disarm();
         }
@@ -415,7 +415,7 @@ impl Router {
             self.count_all();
         }
         let Self { path, account, .. } = self;
-        if let Err(error) = path.tidy(Instant::now(), |growth| account.grew(&growth)) {
+        if let Err(error) = path.tidy(Instant::now(), |growth| account.add(&growth)) {
             warn!(%error, "cannot clean up the tables");
         }
         self.report(event::Event::Tick);
@@ -450,7 +450,7 @@ impl Router {
         match read {
             Ok(text) => {
                 self.surroundings.rules_read = true;
-                self.concerned(text.concerns);
+                self.concerned(text.per_packet_rules);
                 // Chains at devices may be among them.
                 if text.findings != self.surroundings.findings {
                     self.surroundings.findings = text.findings;
@@ -488,18 +488,21 @@ impl Router {
     }
 
     /// Rules look at each packet: connections that they may concern are left to the kernel.
-    fn concerned(&mut self, concerns: Vec<Concern>) {
-        if concerns == self.core.concerns() {
+    fn concerned(&mut self, concerns: Vec<PerPacketRule>) {
+        if concerns == self.core.per_packet_rules() {
             return;
         }
         self.run_core(|core, now, actions| core.rules(concerns, now, actions));
-        rules::log(self.core.concerns(), self.core.settings().each_packet);
+        rules::log(
+            self.core.per_packet_rules(),
+            self.core.settings().each_packet,
+        );
     }
 
     /// Rules of a module limit what these addresses send and get: their connections are left to the
     /// kernel.
-    pub fn slow(&mut self, addresses: &HashSet<IpAddr>) {
-        self.run_core(|core, now, actions| core.slow(addresses, now, actions));
+    pub fn set_rate_limited(&mut self, addresses: &HashSet<IpAddr>) {
+        self.run_core(|core, now, actions| core.set_rate_limited(addresses, now, actions));
     }
 
     /// Stops bridging until the rules are read, as any of them may inspect bridged frames. Called
@@ -583,10 +586,10 @@ impl Router {
         }
         // Modules get the router beside this.
         let hops = std::mem::take(&mut self.hops);
-        let whole = |growth| Forwarded {
+        let whole = |growth| ForwardedFlow {
             growth,
-            into: self.account.port_of(growth.came_in.port),
-            out: hops.get(&growth.hop),
+            ingress_device: self.account.port_of(growth.ingress.port),
+            egress_hop: hops.get(&growth.hop),
         };
         let all: Vec<_> = grown.iter().map(whole).collect();
         if !all.is_empty() {
@@ -620,7 +623,7 @@ impl Router {
         for flow in self.uncounted.drain(rest..) {
             // A flow that was removed in the meantime was counted then.
             let octets = self.account.read(&mut self.path, flow);
-            self.core.grew(FlowId(flow), octets);
+            self.core.add_forwarded_bytes(FlowId(flow), octets);
         }
         self.share();
         if !self.counting() {
@@ -659,24 +662,24 @@ impl Router {
         let mut all = None;
         let mut macs = HashSet::new();
         actions.retain(|action| match action {
-            Action::Bump(cause) => {
+            Action::InvalidateAll(cause) => {
                 all.get_or_insert_with(|| cause.clone());
                 false
             }
-            Action::BumpHops { link: _, mac } => {
+            Action::InvalidateHops { link: _, mac } => {
                 macs.insert(*mac);
                 false
             }
             _ => true,
         });
         if !macs.is_empty()
-            && let Err(error) = self.path.bump_hops(&macs)
+            && let Err(error) = self.path.invalidate_hops(&macs)
         {
             warn!(%error, "cannot pause proofs after a neighbour changed");
         }
         let Some(cause) = all else { return };
         debug!(%cause, "all proofs end");
-        if let Err(error) = self.path.heartbeat.bump() {
+        if let Err(error) = self.path.heartbeat.invalidate_all() {
             // Without it nothing is safe: give everything back to the kernel until the next change.
             warn!(%error, "cannot end proofs: the kernel forwards everything");
             self.path.heartbeat.disarm();
@@ -687,16 +690,16 @@ impl Router {
     fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
         let answers = self.conntrack.update(actions);
         let now = self.now();
-        for looked in &answers.looked {
-            self.core.looked(looked, now, more);
+        for looked in &answers.queried {
+            self.core.on_query_reply(looked, now, more);
         }
         for polled in &answers.polled {
-            self.core.polled(polled, now, more);
+            self.core.on_poll_reply(polled, now, more);
         }
         for id in answers.gone {
             let event = Event::ConnectionGone(id);
             self.report(event::Event::Kernel(&event));
-            self.core.handle(event, now, more);
+            self.core.on_event(event, now, more);
         }
     }
 
@@ -728,23 +731,23 @@ impl Router {
                         self.path.guard(flow.0, scales);
                     }
                 }
-                Err(datapath::Error::Full) => self.core.refused(flow, Decline::TableFull),
+                Err(datapath::Error::Full) => self.core.refused(flow, DeclineReason::TableFull),
                 Err(error) => {
                     debug!(%error, "cannot install a flow");
-                    self.core.refused(flow, Decline::Unsupported);
+                    self.core.refused(flow, DeclineReason::Unsupported);
                 }
             },
             Action::InstallPair { flow, stations } => {
                 if let Err(error) = self.path.install_pair(flow.0, stations) {
                     debug!(%error, "cannot install a pair of stations");
-                    self.core.refused(flow, Decline::TableFull);
+                    self.core.refused(flow, DeclineReason::TableFull);
                 }
             }
             Action::Remove { flow } => {
                 self.account.read(&mut self.path, flow.0);
                 self.path.remove(flow.0);
             }
-            Action::Prove { flow } => self.path.prove(flow.0),
+            Action::Invalidate { flow } => self.path.invalidate(flow.0),
             Action::Dump(source) => {
                 if source == Source::Conntrack {
                     self.gone = Some(HashSet::new());
@@ -759,10 +762,10 @@ impl Router {
                 }
             }
             // Done before, all of a batch together.
-            Action::Bump(_)
-            | Action::BumpHops { .. }
+            Action::InvalidateAll(_)
+            | Action::InvalidateHops { .. }
             | Action::Relax(_)
-            | Action::Look(_)
+            | Action::Query(_)
             | Action::Probe(_)
             | Action::Poll(_)
             | Action::Refresh { .. } => {}
@@ -790,9 +793,9 @@ impl Router {
 fn readings(path: &mut Datapath, flow: FlowId) -> [Reading; 2] {
     path.read(flow.0).unwrap_or_default().map(|r| Reading {
         packets: r.packets,
-        octets: r.octets,
+        bytes: r.bytes,
         proven: r.proven,
-        shown: r.shown,
+        trials: r.trials,
         shown_length: r.shown_length,
     })
 }

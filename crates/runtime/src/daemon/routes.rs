@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use answers::FlowFilter;
-use api::{Asked, Method, Problem, Route, Routes, Who};
+use api::{AccessLevel, ApiRequest, Method, Problem, Route, Routes};
 
 use super::api_state::ApiState;
-use super::module::Face;
+use super::module::ApiContext;
 
 /// The table of all that this daemon answers.
 pub fn routes(state: &Rc<ApiState>) -> Routes {
@@ -18,10 +18,10 @@ pub fn routes(state: &Rc<ApiState>) -> Routes {
         get(state, "/v1/ports", |state, ()| Ok(state.ports())),
         get(state, "/v1/explain", |state, asked| state.explain(&asked)),
         get(state, "/v1/config", |state, ()| Ok(state.config())),
-        post(state, "/v1/reload", Who::User, ApiState::reload),
+        post(state, "/v1/reload", AccessLevel::User, ApiState::reload),
     ];
     let modules = state.modules.iter().cloned();
-    let face: Rc<dyn Face> = state.clone();
+    let face: Rc<dyn ApiContext> = state.clone();
     let of_modules = modules.flat_map(|module| module.routes(&face));
     Routes::new(own.into_iter().chain(of_modules))
 }
@@ -32,26 +32,26 @@ fn get<Q: api::Query + 'static, T: serde::Serialize + 'static>(
     answer: impl Fn(&ApiState, Q) -> Result<T, Problem> + 'static,
 ) -> Route {
     let state = Rc::clone(state);
-    Route::get(path, Who::User, move |asked| answer(&state, asked))
+    Route::get(path, AccessLevel::User, move |asked| answer(&state, asked))
 }
 
 fn post<T: serde::Serialize + 'static>(
     state: &Rc<ApiState>,
     path: &'static str,
-    who: Who,
+    who: AccessLevel,
     act: impl Fn(&ApiState) -> Result<T, Problem> + 'static,
 ) -> Route {
     let state = Rc::clone(state);
-    Route::new(Method::POST, path, who, move |_: Asked| act(&state))
+    Route::new(Method::POST, path, who, move |_: ApiRequest| act(&state))
 }
 
 /// Piece by piece: a full table is some 100 MB of JSON.
 fn flows(state: &Rc<ApiState>) -> Route {
     let state = Rc::clone(state);
-    let answer = move |asked: Asked<FlowFilter>| {
+    let answer = move |asked: ApiRequest<FlowFilter>| {
         let (selection, bridged) = (state.select(&asked.query), state.bridged(&asked.query));
         let state = Rc::clone(&state);
         Ok(selection.answer(&bridged, move |id| state.flow(id)))
     };
-    Route::raw(Method::GET, "/v1/flows", Who::User, answer)
+    Route::raw(Method::GET, "/v1/flows", AccessLevel::User, answer)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use offload_core::ruleset::{self, Concern, Finding};
+use offload_core::ruleset::{self, Finding, PerPacketRule};
 use tracing::debug;
 
 /// Result of a read of the ruleset.
@@ -10,11 +10,11 @@ pub struct RulesetText {
     /// Rules that need each packet, and chains at devices.
     pub findings: Vec<Finding>,
     /// Which flows these rules may concern.
-    pub concerns: Vec<Concern>,
+    pub per_packet_rules: Vec<PerPacketRule>,
     /// The parsed text, from which lists of early drops are read.
     pub rules: offload_core::drops::rules::Rules,
     /// Rules that change without a message, for [`super::expiry`].
-    pub silent: ruleset::Silent,
+    pub silent: ruleset::UnreportedConditions,
     /// Rules may give entries of conntrack time-outs of their own.
     pub policies: bool,
     /// As `nft --json list ruleset` prints it.
@@ -54,18 +54,18 @@ pub async fn read_ruleset(own: Vec<&'static str>) -> Result<RulesetText, String>
             Err(error) => debug!(%error, "cannot read matches of iptables rules"),
         }
     }
-    match kernel::io::read_kept(MOST_KEPT, 5 * MOST_KEPT) {
+    match kernel::io::read_element_statements(MOST_KEPT, 5 * MOST_KEPT) {
         Ok(kept) => ruleset::declare(&mut root, &kept),
         Err(error) => debug!(%error, "cannot read extensions of sets"),
     }
     let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
-    let mut concerns = examined.concerns;
+    let mut concerns = examined.per_packet_rules;
     concerns.retain(|concern| !own.contains(&&*concern.rule.table));
     let mut findings = examined.findings;
     findings.retain(|finding| finding.kind.noted() || !own.contains(&&*finding.table));
     Ok(RulesetText {
         findings,
-        concerns,
+        per_packet_rules: concerns,
         rules,
         silent: ruleset::silent_in(&root).map_err(|e| e.to_string())?,
         policies: ruleset::has_policies(&text),

@@ -7,7 +7,7 @@ use api::Problem;
 use datapath::{Options, Sizes};
 use kernel::facts;
 
-use super::config::{EachPacket, FlowRoom, HookChoice, Offload, PortHook, PortSettings};
+use super::config::{FlowRoom, HookChoice, Offload, PerPacketPolicy, PortHook, PortSettings};
 use super::memory;
 use super::module::Part;
 use crate::config::{ConfigError, Effective, When};
@@ -132,7 +132,7 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload_core::Se
             value: mark.value,
             mask: mark.mask,
         }),
-        each_packet: *offload.each_packet == EachPacket::Respect,
+        each_packet: *offload.each_packet == PerPacketPolicy::Respect,
         reprove: offload.reprove.as_millis() as offload_core::Millis,
         tcp: *offload.enabled && *offload.tcp,
         udp: *offload.enabled && *offload.udp,

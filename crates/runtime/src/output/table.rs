@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Output, Tone, harmless, width};
+use super::{Output, Tone, sanitize, width};
 
 /// Rows that are looked at before the widths are set. Later rows that are wider push their
 /// neighbours, which is better than keeping a hundred thousand rows.
@@ -28,7 +28,7 @@ impl Cell {
     /// A text with a meaning.
     pub fn toned(text: impl AsRef<str>, tone: Tone) -> Self {
         Self {
-            text: harmless(text.as_ref()),
+            text: sanitize(text.as_ref()),
             tone,
         }
     }

@@ -10,7 +10,7 @@ const MARKS: usize = 2;
 /// Text from outside, without what a terminal would obey (control characters), what would turn the
 /// order of letters around or hide some (Unicode's format characters), and piles of marks. A device
 /// may be named anything but `/`, and a station anything at all.
-pub fn harmless(text: &str) -> String {
+pub fn sanitize(text: &str) -> String {
     let mut marks = MARKS;
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -83,24 +83,24 @@ mod tests {
 
     #[test]
     fn escapes_are_defused() {
-        assert_eq!(harmless("eth\x1b[2J0é"), "eth?[2J0é");
+        assert_eq!(sanitize("eth\x1b[2J0é"), "eth?[2J0é");
         assert_eq!(
-            harmless("a\u{202e}b\u{2066}c\u{200d}d\u{85}e\r\nf"),
+            sanitize("a\u{202e}b\u{2066}c\u{200d}d\u{85}e\r\nf"),
             "a?b?c?d?e??f"
         );
-        assert_eq!(harmless("写真\u{fe0f}"), "写真");
+        assert_eq!(sanitize("写真\u{fe0f}"), "写真");
     }
 
     #[test]
     fn marks_do_not_pile_up() {
         let pile = "\u{301}".repeat(50);
-        assert_eq!(harmless(&format!("a{pile}b")), "a\u{301}\u{301}b");
+        assert_eq!(sanitize(&format!("a{pile}b")), "a\u{301}\u{301}b");
         assert_eq!(
-            harmless(&format!("{pile}b")),
+            sanitize(&format!("{pile}b")),
             "b",
             "none on what stands before the text"
         );
-        assert_eq!(harmless("e\u{301}"), "e\u{301}");
+        assert_eq!(sanitize("e\u{301}"), "e\u{301}");
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
     proptest! {
         #[test]
         fn never_wider_and_never_obeyed(text in ".*", most in 0usize..40) {
-            let clean = harmless(&text);
+            let clean = sanitize(&text);
             prop_assert!(!clean.chars().any(is_hidden));
             prop_assert!(width(&clipped(&clean, most)) <= most);
         }

@@ -5,13 +5,13 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddrV6, UdpSocket};
 use ::detect::Mac;
 use kernel::io::Policy;
 use kernel::policy::MAIN;
-use kernel::uplinks::Picture;
+use kernel::uplinks::RoutingSnapshot;
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 
 use crate::Error;
-use crate::output::harmless;
+use crate::output::sanitize;
 
 /// Ethernet (include/uapi/linux/if_arp.h).
 const ETHERNET: u16 = 1;
@@ -42,11 +42,11 @@ impl Port {
     pub fn find(name: &str) -> Result<Self, Error> {
         let picture = picture()?;
         let Some(link) = picture.links.iter().find(|link| link.name == name) else {
-            let what = format!("there is no device {}", harmless(name));
+            let what = format!("there is no device {}", sanitize(name));
             return Err(Error::new(what, listed(&picture)));
         };
         let Some(mac) = link.mac.filter(|_| link.hardware == ETHERNET) else {
-            let what = format!("{} is not an Ethernet device", harmless(name));
+            let what = format!("{} is not an Ethernet device", sanitize(name));
             return Err(Error::new(what, listed(&picture)));
         };
         let own = picture
@@ -57,7 +57,7 @@ impl Port {
         if let Some(master) = link.master {
             let master = picture.links.iter().find(|link| link.index == master);
             let master = master.map_or("another device", |link| link.name.as_str());
-            uses.push(format!("is a member of {}", harmless(master)));
+            uses.push(format!("is a member of {}", sanitize(master)));
         }
         for own in own {
             match own.address {
@@ -111,8 +111,8 @@ impl Port {
             Errno::EPERM | Errno::EACCES => "run it as root",
             _ => "check whether the device still exists: ip link",
         };
-        Error::because(
-            format!("cannot {what} {}", harmless(&self.name)),
+        Error::with_cause(
+            format!("cannot {what} {}", sanitize(&self.name)),
             &error,
             hint,
         )
@@ -127,22 +127,22 @@ pub fn devices() -> Result<String, Error> {
     Ok(listed(&picture()?))
 }
 
-fn listed(picture: &Picture) -> String {
+fn listed(picture: &RoutingSnapshot) -> String {
     let all = picture
         .links
         .iter()
         .filter(|link| link.hardware == ETHERNET);
-    let all: Vec<String> = all.map(|link| harmless(&link.name)).collect();
+    let all: Vec<String> = all.map(|link| sanitize(&link.name)).collect();
     match all.is_empty() {
         true => "there are no Ethernet devices here".into(),
         false => format!("name one of these: {}", all.join(", ")),
     }
 }
 
-fn picture() -> Result<Picture, Error> {
-    inside(|| -> Result<Picture, String> {
+fn picture() -> Result<RoutingSnapshot, Error> {
+    inside(|| -> Result<RoutingSnapshot, String> {
         let mut policy = Policy::open().map_err(|error| error.to_string())?;
-        policy.picture().map_err(|error| error.to_string())
+        policy.snapshot().map_err(|error| error.to_string())
     })?
     .map_err(|why| Error::new(format!("cannot list devices: {why}"), "try again"))
 }

@@ -9,7 +9,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use super::port::{Port, inside};
 use crate::Error;
-use crate::output::harmless;
+use crate::output::sanitize;
 
 /// A device that was down, and will be again when this is dropped. Ctrl-C and TERM are held back
 /// from this thread meanwhile, so that they do not leave it up.
@@ -38,7 +38,7 @@ impl Raised {
             former,
         };
         change(port.index, true).map_err(|why| {
-            let what = format!("cannot bring up {}", harmless(&port.name));
+            let what = format!("cannot bring up {}", sanitize(&port.name));
             Error::new(format!("{what}: {why}"), "run it as root")
         })?;
         Ok(raised)

@@ -3,7 +3,7 @@
 use crate::edits;
 use edits::{edit, play};
 use proptest::prelude::*;
-use weir_uci::{Names, Package, Strictness, export};
+use weir_uci::{NameStyle, Package, Strictness, export};
 
 /// Generates statements, comments and malformed lines, as people and programs write them.
 fn line() -> impl Strategy<Value = String> {
@@ -45,12 +45,12 @@ fn document() -> impl Strategy<Value = String> {
 fn canonical() -> impl Strategy<Value = String> {
     document().prop_filter_map("cannot be read", |text| {
         let package = Package::read("t", text.as_bytes()).ok()?;
-        Some(String::from_utf8(export(&package, false, Names::Extended)).expect("it was text"))
+        Some(String::from_utf8(export(&package, false, NameStyle::Extended)).expect("it was text"))
     })
 }
 
 fn model(package: &Package) -> Vec<u8> {
-    export(package, false, Names::Extended)
+    export(package, false, NameStyle::Extended)
 }
 
 proptest! {

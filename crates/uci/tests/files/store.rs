@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 use testing::Directory;
-use weir_uci::{Change, Error, Opened, Store, Verb};
+use weir_uci::{Change, Error, OpenPackage, Store, Verb};
 
 struct Place(Directory);
 
@@ -38,7 +38,7 @@ impl Place {
         store.change(&mut opened, &change)
     }
 
-    fn opened(&self) -> Opened {
+    fn opened(&self) -> OpenPackage {
         self.store().open("t").expect("it is read")
     }
 }

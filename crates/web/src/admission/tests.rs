@@ -28,7 +28,7 @@ fn a_client_that_has_its_share_displaces_itself() {
         let place = admission.enter(DEVICE, six(n), at(n.into()));
         let number = u64::from(n);
         let dismissed = number.checked_sub(SHARE as u64);
-        assert_eq!(place, Some(Place { number, dismissed }));
+        assert_eq!(place, Some(AdmittedConnection { number, dismissed }));
     }
     assert_eq!(admission.len(), SHARE);
 }

@@ -17,7 +17,7 @@ fn at(seconds: f64) -> Duration {
 
 /// Connections of the page, and a separate bucket that checks the common limit.
 struct Page {
-    rate: Rate,
+    rate: ConnectionRate,
     level: f64,
     last: f64,
 }
@@ -25,7 +25,7 @@ struct Page {
 impl Page {
     fn new() -> Self {
         Self {
-            rate: Rate::new(CONNECT_EACH, CONNECT_ALL),
+            rate: ConnectionRate::new(CONNECT_EACH, CONNECT_ALL),
             level: 200.0,
             last: 0.0,
         }
@@ -113,7 +113,7 @@ fn a_client_with_a_user_has_its_own_limit_whatever_others_do() {
 
 #[test]
 fn users_are_bounded_and_the_oldest_goes() {
-    let mut rate = Rate::new(CONNECT_EACH, CONNECT_ALL);
+    let mut rate = ConnectionRate::new(CONNECT_EACH, CONNECT_ALL);
     for number in 0..=64 {
         rate.set_user(device(number), at(f64::from(number)));
         rate.set_user(device(1), at(f64::from(number)));
@@ -125,7 +125,7 @@ fn users_are_bounded_and_the_oldest_goes() {
 
 #[test]
 fn clients_are_bounded() {
-    let mut rate = Rate::new(CONNECT_EACH, CONNECT_ALL);
+    let mut rate = ConnectionRate::new(CONNECT_EACH, CONNECT_ALL);
     for number in 0_u32..20_000 {
         let [.., high, low] = number.to_be_bytes();
         let client = Client::Device([2, 0, 0, 0, high, low]);

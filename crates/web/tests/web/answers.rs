@@ -7,15 +7,15 @@ use std::path::Path;
 
 use crate::support::filled::{Fill, filled};
 use answers::{
-    CableEvents, Cables, Conditions, Devices, Explanation, FlowList, History, Hop, Paths,
-    PortalClients, PortalFigures, PortalPage, PortalVoucher, RadioLog, RadioPeers, Radios,
-    SetupDetection, ShadowCounts, Status, Talks, Trouble,
+    CableEvents, Cables, Conditions, Conversations, Devices, Explanation, FlowList, History, Hop,
+    PartProblem, Paths, PortalClients, PortalFigures, PortalPage, PortalVoucher, RadioLog,
+    RadioPeers, Radios, SetupDetection, ShadowCounts, Status,
 };
 use api::Problem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use setup_core::messages::{SetupDone, SetupJoin, SetupPlan, SetupRouter};
+use setup_core::messages::{SetupJoin, SetupOutcome, SetupPlan, SetupRouter};
 use weir_web::SessionState;
 
 const FILE: &str = "../../web/test/unit/answers.ts";
@@ -86,7 +86,7 @@ fn literal(value: &Value, depth: usize, text: &mut String) {
 fn status(fill: Fill) -> Status {
     let there = fill.options;
     Status {
-        troubles: Vec::from_iter(there.then(Trouble::default)),
+        troubles: Vec::from_iter(there.then(PartProblem::default)),
         version: filled(fill),
         started: filled(fill),
         uptime_seconds: filled(fill),
@@ -139,7 +139,7 @@ fn the_page_knows_what_is_answered() {
         ("FlowList", "@modules/monitor/web/types", of::<FlowList>()),
         ("History", "@modules/monitor/web/types", of::<History>()),
         ("Hop", "@modules/monitor/web/types", of::<Hop>()),
-        ("Talks", "@modules/monitor/web/types", of::<Talks>()),
+        ("Talks", "@modules/monitor/web/types", of::<Conversations>()),
         ("Paths", "@modules/multipath/web/types", of::<Paths>()),
         (
             "PortalClients",
@@ -166,7 +166,7 @@ fn the_page_knows_what_is_answered() {
         ("RadioPeers", RADIO, of::<RadioPeers>()),
         ("Setup", SETUP, of::<SetupRouter>()),
         ("Plan", SETUP, of::<SetupPlan>()),
-        ("Applied", SETUP, of::<SetupDone>()),
+        ("Applied", SETUP, of::<SetupOutcome>()),
         ("Detection", SETUP, of::<SetupDetection>()),
         ("Join", SETUP, of::<SetupJoin>()),
     ];

@@ -173,10 +173,11 @@ fn clients_that_are_made_up_have_no_tries() {
         ..weir_web::Settings::default()
     };
     let there: [IpAddr; 2] = ["192.0.2.1", "127.0.0.1"].map(|one| one.parse().expect("an address"));
-    let warden = weir_web::Warden::with_clock(settings, Rc::new(|| Duration::from_secs(1000)))
-        .expect("a warden")
-        .with_cost(support::CHEAP)
-        .with_peers(Box::new(move |address| there.contains(&address)));
+    let warden =
+        weir_web::Authenticator::with_clock(settings, Rc::new(|| Duration::from_secs(1000)))
+            .expect("a warden")
+            .with_cost(support::CHEAP)
+            .with_peers(Box::new(move |address| there.contains(&address)));
     let routes = Rc::new(warden).routes(&support::daemon());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -185,9 +186,9 @@ fn clients_that_are_made_up_have_no_tries() {
     let tried = |address: &str| {
         let body =
             format!(r#"{{"address":"{address}","password":"guess","former":[],"device":null}}"#);
-        let found = routes.find("POST", "/page/login", api::Who::Guest);
+        let found = routes.find("POST", "/page/login", api::AccessLevel::Guest);
         let found = found.expect("a route");
-        let answer = runtime.block_on(found.answer("", body.as_bytes()));
+        let answer = runtime.block_on(found.respond("", body.as_bytes()));
         match answer {
             Ok(_) => panic!("a wrong password opens"),
             Err(problem) => problem.error,

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use support::{Answer, Directory, PASSWORD, Server, password_in};
-use weir_web::{Settings, Tls, Warden, WebError, assets};
+use weir_web::{Authenticator, Settings, Tls, WebError, assets};
 
 fn curl(server: &Server, trusted: &Path, arguments: &[&str], path: &str) -> Output {
     Command::new("curl")
@@ -137,7 +137,7 @@ fn its_own_is_made_once_and_again_for_a_new_name() {
             password_file: directory.path().join("password"),
             ..Settings::default()
         };
-        Warden::new(settings).expect("opens");
+        Authenticator::new(settings).expect("opens");
         fs::read_to_string(place.join("certificate.pem")).expect("kept")
     };
     let first = open(&[]);
@@ -203,7 +203,7 @@ fn files_of_no_use_are_told() {
             password_file: place.join("password"),
             ..Settings::default()
         };
-        match Warden::new(settings) {
+        match Authenticator::new(settings) {
             Ok(_) => String::new(),
             Err(error @ WebError::Certificate { .. }) => {
                 assert!(!error.hint().is_empty());

@@ -2,7 +2,7 @@
 
 use kernel::hwsim::{Rate as Told, USE_RTS};
 
-use super::super::{Counts, Interferer, Place, Scene, Wall};
+use super::super::{Counts, Interferer, Position, Scene, Wall};
 use super::{CHANNEL, FAST, SECOND, SLOW, World, data, rate};
 
 /// Two pairs of an access point and its station, 5 m from each other: `a` and `b`, `c` and `d`.
@@ -24,7 +24,7 @@ fn megabits(world: &World, radio: usize) -> f64 {
 #[test]
 fn a_signal_is_power_less_loss_and_energy_power_by_time() {
     let scene = pairs(30.0);
-    let loss = scene.loss(Place::new(0.0, 0.0), Place::new(0.0, 5.0), CHANNEL);
+    let loss = scene.loss(Position::new(0.0, 0.0), Position::new(0.0, 5.0), CHANNEL);
     let mut world = World::new(scene, 1);
     world.air.set_power(0, 17.0);
     world.air.set_power(1, 10.0);
@@ -96,7 +96,7 @@ fn two_that_hear_each_other_share_and_two_that_do_not_send_at_once() {
 /// Two stations that a wall hides from each other, and an access point that hears both alike.
 fn hidden() -> Scene {
     let wall = Wall {
-        ends: [Place::new(0.0, 0.5), Place::new(0.0, 50.0)],
+        ends: [Position::new(0.0, 0.5), Position::new(0.0, 50.0)],
         loss: 60.0,
     };
     let mut scene = Scene::default()
@@ -140,7 +140,7 @@ fn the_stronger_of_two_gets_through() {
     // `a` is much nearer than `b`.
     let mut scene = hidden().with("a", -2.0, -4.0);
     let wall = scene.walls.get_mut("wall").expect("it is there");
-    wall.ends[0] = Place::new(0.0, -4.5);
+    wall.ends[0] = Position::new(0.0, -4.5);
     let world = World::run(scene, &[(0, 2), (1, 2)], rate(2, 7, 0));
     let (near, far) = (megabits(&world, 0), megabits(&world, 1));
     println!("{near:.1} from near, {far:.1} from far");
@@ -197,7 +197,7 @@ fn less_power_is_never_faster() {
 
 #[test]
 fn an_interferer_takes_its_share() {
-    let with = |at: Place, duty: f64| {
+    let with = |at: Position, duty: f64| {
         let mut scene = pairs(30.0);
         scene.interferers.push(Interferer {
             at,
@@ -208,10 +208,10 @@ fn an_interferer_takes_its_share() {
         let world = World::run(scene, &BOTH[..1], rate(FAST, 4, 0));
         megabits(&world, 0)
     };
-    let free = with(Place::new(0.0, 0.0), 0.0);
+    let free = with(Position::new(0.0, 0.0), 0.0);
     let (half, far) = (
-        with(Place::new(0.0, 2.0), 0.5),
-        with(Place::new(2000.0, 0.0), 0.5),
+        with(Position::new(0.0, 2.0), 0.5),
+        with(Position::new(2000.0, 0.0), 0.5),
     );
     println!("{free:.1} without, {half:.1} near, {far:.1} far");
     assert!((0.4..0.55).contains(&(half / free)), "{half} of {free}");
@@ -279,7 +279,7 @@ fn a_wall_that_appears_is_felt_by_the_next_frame() {
     for there in [false, true, false] {
         world.air.change(|scene| {
             scene.walls.clear();
-            let ends = [Place::new(-1.0, 2.0), Place::new(1.0, 2.0)];
+            let ends = [Position::new(-1.0, 2.0), Position::new(1.0, 2.0)];
             let wall = Wall { ends, loss: 20.0 };
             scene.walls.extend(there.then(|| ("new".to_owned(), wall)));
         });

@@ -70,7 +70,7 @@ fn a_session_is_refused_by_the_receiver_itself() {
             sent[1] |= 0x40;
         }
         let mut actions = Vec::new();
-        let sent = kernel::hwsim::Sent {
+        let sent = kernel::hwsim::TransmittedFrame {
             radio: super::mac(0),
             cookie: 1,
             flags: 0,

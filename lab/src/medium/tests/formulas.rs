@@ -3,7 +3,7 @@
 use kernel::hwsim::{HT, Rate as Told, SHORT_GUARD, VHT, WIDTH_40, WIDTH_80};
 use proptest::prelude::*;
 
-use super::super::{Place, Rate, Scene, Wall, milliwatts, noise, right};
+use super::super::{Position, Rate, Scene, Wall, milliwatts, noise, right};
 use super::CHANNEL;
 
 fn mcs(index: i8, flags: u16) -> Rate {
@@ -99,12 +99,12 @@ fn each_rate_needs_about_what_the_standard_says() {
 #[test]
 fn a_wall_takes_what_it_is_said_to_take() {
     let mut scene = Scene::default();
-    let (a, b) = (Place::new(0.0, 0.0), Place::new(10.0, 0.0));
+    let (a, b) = (Position::new(0.0, 0.0), Position::new(10.0, 0.0));
     // ITU-R P.1238 with N = 30: 20 log 5180 + 30 - 28.
     let free = scene.loss(a, b, CHANNEL);
     assert!((free - 76.29).abs() < 0.01, "{free}");
     let wall = |x: f64| Wall {
-        ends: [Place::new(x, -1.0), Place::new(x, 1.0)],
+        ends: [Position::new(x, -1.0), Position::new(x, 1.0)],
         loss: 10.0,
     };
     scene.walls.insert("between".into(), wall(5.0));
@@ -112,7 +112,7 @@ fn a_wall_takes_what_it_is_said_to_take() {
     scene.walls.insert("behind".into(), wall(11.0));
     assert!((scene.loss(a, b, CHANNEL) - free - 10.0).abs() < 1e-9);
     // The path passes the end of the wall.
-    let aside = Place::new(10.0, 30.0);
+    let aside = Position::new(10.0, 30.0);
     let (with, without) = (scene.loss(a, aside, CHANNEL), Scene::default());
     assert_eq!(with, without.loss(a, aside, CHANNEL));
     // Model D of TGn: free space up to 10 m.
@@ -122,12 +122,12 @@ fn a_wall_takes_what_it_is_said_to_take() {
         ..Scene::default()
     };
     assert!((model.loss(a, b, CHANNEL) - 66.29).abs() < 0.01);
-    let far = model.loss(a, Place::new(100.0, 0.0), CHANNEL);
+    let far = model.loss(a, Position::new(100.0, 0.0), CHANNEL);
     assert!((far - 101.29).abs() < 0.01, "{far}");
 }
 
-fn place() -> impl Strategy<Value = Place> {
-    (-100.0..100.0, -100.0..100.0).prop_map(|(x, y)| Place::new(x, y))
+fn place() -> impl Strategy<Value = Position> {
+    (-100.0..100.0, -100.0..100.0).prop_map(|(x, y)| Position::new(x, y))
 }
 
 proptest! {
@@ -137,7 +137,7 @@ proptest! {
     ) {
         let mut scene = Scene::default();
         let plain = scene.loss(a, b, CHANNEL);
-        let end = Place::new(a.x + (b.x - a.x) * further, a.y + (b.y - a.y) * further);
+        let end = Position::new(a.x + (b.x - a.x) * further, a.y + (b.y - a.y) * further);
         prop_assert!(scene.loss(a, end, CHANNEL) >= plain - 1e-9);
         prop_assert!(scene.loss(a, b, 5180) > scene.loss(a, b, 2412));
         let wall = Wall { ends: [ends.0, ends.1], loss: 7.0 };

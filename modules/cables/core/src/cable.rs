@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use detect::Suggestion;
 
-use crate::clues::clues;
 use crate::decision::Decision;
-use crate::heard::{ANSWERS, Gathered};
+use crate::evidence::{ANSWERS, Evidence};
+use crate::evidence_items::clues;
 use crate::judge::{DOUBT, SURE, Verdict, judge, notices};
-use crate::noted::Noted;
-use crate::place::{self, Around, Offer, Place};
+use crate::placement::{self, Offer, Placement, PlacementContext};
 use crate::port::{Hello, Port, Use};
+use crate::port_summary::PortSummary;
 use crate::role::Role;
 
 /// Contrary signs that come together are weighed together. Milliseconds, as all below.
@@ -50,7 +50,7 @@ pub struct Cable {
     flaps: bool,
     /// From when on it is listened: the link, or the end of its coming and going.
     begin: u64,
-    heard: Gathered,
+    heard: Evidence,
     sure: Option<u64>,
     /// When it was last looked at without a decision.
     waited: u64,
@@ -70,7 +70,7 @@ impl Cable {
             links: VecDeque::new(),
             flaps: false,
             begin: 0,
-            heard: Gathered::default(),
+            heard: Evidence::default(),
             sure: None,
             waited: 0,
             settled: None,
@@ -89,7 +89,7 @@ impl Cable {
         if up == self.up.is_some() {
             return;
         }
-        self.heard = Gathered::default();
+        self.heard = Evidence::default();
         (self.sure, self.vxlan) = (None, None);
         (self.settled, self.other) = (None, None);
         self.up = up.then_some(now);
@@ -105,7 +105,7 @@ impl Cable {
     }
 
     /// Takes the classifier's record since the link came.
-    pub fn noted(&mut self, noted: &Noted, now: u64) {
+    pub fn noted(&mut self, noted: &PortSummary, now: u64) {
         let Some(up) = self.up else { return };
         self.advance(now);
         self.heard.note(noted, up, now);
@@ -143,12 +143,12 @@ impl Cable {
 
     /// Returns how the Internet is offered, if it is.
     pub fn offer(&self) -> Option<Offer> {
-        place::offer(&self.heard)
+        placement::offer(&self.heard)
     }
 
     /// Decides the use of the port by the decision, at this time.
-    pub fn place(&self, decision: &Decision, around: Around, time: u64) -> Place {
-        place::place(&self.heard, decision, around, time)
+    pub fn place(&self, decision: &Decision, around: PlacementContext, time: u64) -> Placement {
+        placement::place(&self.heard, decision, around, time)
     }
 
     /// Returns true if the port should be probed: once per link at most, if listening leaves a

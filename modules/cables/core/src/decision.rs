@@ -4,7 +4,7 @@ use crate::role::Role;
 
 /// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clue {
+pub struct EvidenceItem {
     /// A word for what kind of thing.
     pub kind: &'static str,
     /// Milliseconds after the link came.
@@ -32,7 +32,7 @@ pub struct Decision {
     /// Confidence in the role, up to 100.
     pub confidence: u8,
     /// Evidence in order of arrival.
-    pub evidence: Vec<Clue>,
+    pub evidence: Vec<EvidenceItem>,
     /// Reason, one sentence.
     pub why: String,
     /// Evidence that would change the role, one sentence.

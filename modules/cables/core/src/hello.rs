@@ -9,7 +9,7 @@ mod wire;
 
 use detect::Mac;
 
-pub use keys::{MeshKey, NodeKey, NotAKey, SHORTEST_SECRET};
+pub use keys::{InvalidKey, MeshKey, NodeKey, SHORTEST_SECRET};
 use wire::{Answer, Body, Hello};
 pub use wire::{
     ETHERTYPE, GROUP, LONGEST, MAGIC, MOST_ANSWERS, NETWORK, NODE, NONCE, PROOF, SHORTEST,
@@ -54,14 +54,14 @@ pub enum State {
     /// The hello is of another mesh, or there is no mesh here. Nothing in it was checked.
     OtherMesh,
     /// The hello claims to be of this mesh, but is invalid.
-    Forged(Why),
+    Forged(Fault),
     /// The hello is this router's own: a loop. [`Heard::peer`] is the port that sent it.
     Own,
 }
 
 /// Fault of a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum Fault {
     /// The frame came from another address than the hello says: it was sent on by something.
     Source,
     /// The sender does not have the mesh's key, or the hello was changed.
@@ -79,7 +79,7 @@ pub enum Why {
 
 /// A received hello. Except for [`State::Proven`] and [`State::Own`] its content is unverified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct ReceivedHello {
     /// The node's public key.
     pub node: [u8; NODE],
     /// The mesh's id.
@@ -185,7 +185,7 @@ impl Port {
 
     /// A frame came in, from the Ethernet header on. `own`: addresses of this router's ports; this
     /// port's need not be among them. `None`: it is no hello of this version.
-    pub fn heard(&mut self, frame: &[u8], own: &[Mac], now: u64) -> Option<Heard> {
+    pub fn heard(&mut self, frame: &[u8], own: &[Mac], now: u64) -> Option<ReceivedHello> {
         let hello = Hello::read(frame)?;
         let state = self.state(&hello, own);
         let body = &hello.body;
@@ -200,7 +200,7 @@ impl Port {
             });
             self.part(now);
         }
-        Some(Heard {
+        Some(ReceivedHello {
             node: body.node,
             mesh: body.network,
             peer: body.mac,
@@ -259,20 +259,22 @@ impl Port {
             return State::OtherMesh;
         };
         if hello.from != body.mac {
-            return State::Forged(Why::Source);
+            return State::Forged(Fault::Source);
         }
         if !mesh.proves(hello.proven, hello.proof) {
-            return State::Forged(Why::Proof);
+            return State::Forged(Fault::Proof);
         }
         if !keys::signed(&body.node, hello.signed, hello.signature) {
-            return State::Forged(Why::Signature);
+            return State::Forged(Fault::Signature);
         }
         let of_port = body.mac == self.mac;
         match (body.node == self.node, of_port || own.contains(&body.mac)) {
-            (true, true) if of_port && self.nonce() != Some(body.nonce) => State::Forged(Why::Old),
+            (true, true) if of_port && self.nonce() != Some(body.nonce) => {
+                State::Forged(Fault::Old)
+            }
             (true, true) => State::Own,
-            (true, false) => State::Forged(Why::OwnKey),
-            (false, true) => State::Forged(Why::OwnMac),
+            (true, false) => State::Forged(Fault::OwnKey),
+            (false, true) => State::Forged(Fault::OwnMac),
             (false, false) if self.answered(&body.answers) => State::Proven,
             (false, false) => State::NotYet,
         }

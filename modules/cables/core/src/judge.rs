@@ -4,11 +4,11 @@ use detect::Internet;
 use net::mac;
 
 use crate::decision::Notice;
-use crate::heard::{Gathered, Seen};
+use crate::evidence::{Evidence, Observation};
+use crate::frame_class::FrameClass;
+use crate::internet_access::{InternetAccess, way, within};
 use crate::port::{Port, Proof, Use};
 use crate::role::Role;
-use crate::sort::Sort;
-use crate::way::{Way, way, within};
 
 /// From here on nothing more has to be waited for.
 pub const SURE: u8 = 75;
@@ -37,7 +37,7 @@ fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) 
 }
 
 /// Judges the evidence.
-pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
+pub fn judge(port: &Port, heard: &Evidence, now: u64) -> Verdict {
     if heard.looped(port, now) {
         return looped(port, heard);
     }
@@ -86,9 +86,9 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     }
 }
 
-fn looped(port: &Port, heard: &Gathered) -> Verdict {
-    let own = heard.of(Sort::Own);
-    let within = within(own.and_then(Seen::tagged));
+fn looped(port: &Port, heard: &Evidence) -> Verdict {
+    let own = heard.of(FrameClass::Own);
+    let within = within(own.and_then(Observation::tagged));
     let (why, confidence) = match heard.led_to(port) {
         Some((to, _)) if to == port.device => (
             "own frames come back: there is a loop behind this port".into(),
@@ -122,7 +122,7 @@ fn pretended(why: &str) -> Verdict {
     verdict(Role::Client, 50, why, OF_LAN)
 }
 
-fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
+fn uplink(port: &Port, out: InternetAccess, radio: bool) -> Verdict {
     let weight = match port.former {
         Use::Uplink => out.weight + 5,
         Use::Lan => out.weight - 10,
@@ -157,16 +157,16 @@ fn working() -> Verdict {
     verdict(Role::Uplink, SURE, why, change)
 }
 
-fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
+fn border(port: &Port, heard: &Evidence, out: Option<&InternetAccess>) -> Option<Verdict> {
     let change = "A hello with the mesh's key would make it mesh";
-    let routing = heard.any(&[Sort::Batman, Sort::Babel, Sort::Routing]);
+    let routing = heard.any(&[FrameClass::Batman, FrameClass::Babel, FrameClass::Routing]);
     if let Some((sort, seen)) = routing {
         // Some modems of providers speak RIP or OSPF.
-        let modem = sort == Sort::Routing && port.former == Use::Uplink && out.is_some();
+        let modem = sort == FrameClass::Routing && port.former == Use::Uplink && out.is_some();
         if !modem {
             let what = match sort {
-                Sort::Batman => "batman-adv",
-                Sort::Babel => "Babel",
+                FrameClass::Batman => "batman-adv",
+                FrameClass::Babel => "Babel",
                 _ => "a routing protocol",
             };
             let why = format!(
@@ -178,7 +178,7 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
         }
     }
     if heard.hello.is_none() {
-        heard.of(Sort::Hello)?;
+        heard.of(FrameClass::Hello)?;
         // The proof may still come.
         let why = "a device sends hellos of weir, without a proof".into();
         return Some(verdict(Role::Border, 65, why, change));
@@ -196,7 +196,7 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
     Some(verdict(Role::Border, 75, why, change))
 }
 
-fn radio(heard: &Gathered) -> Option<Verdict> {
+fn radio(heard: &Evidence) -> Option<Verdict> {
     let change = "A DHCP or PPPoE server, or a hello with the mesh's key, would change it";
     let access = heard.says(|it| it.wlan && !it.router);
     if let Some((maker, name)) = heard.radio() {
@@ -216,7 +216,7 @@ fn radio(heard: &Gathered) -> Option<Verdict> {
     Some(verdict(Role::Radio, weight, why, change))
 }
 
-fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
+fn switch(port: &Port, heard: &Evidence) -> Option<Verdict> {
     let change = "A DHCP or PPPoE server, or own frames, would change it";
     // A telephone with a second socket bridges too.
     let bridge = heard.says(|it| it.bridge && !it.router && !it.telephone);
@@ -224,7 +224,7 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
         let why = "a bridge announces itself".into();
         return Some(verdict(Role::Switch, 65, why, change));
     }
-    if let Some(seen) = heard.of(Sort::Bpdu) {
+    if let Some(seen) = heard.of(FrameClass::Bpdu) {
         let why = format!(
             "a bridge sends spanning tree frames{}",
             within(seen.tagged())
@@ -245,7 +245,7 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
     Some(verdict(Role::Switch, weight, why, change))
 }
 
-fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
+fn client(port: &Port, heard: &Evidence, out: Option<InternetAccess>) -> Verdict {
     if let Some(out) = out {
         return pretended(&out.why);
     }
@@ -273,7 +273,7 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     // As weir itself does: behind a switch that keeps hellos back, it would take this router for a
     // client, too, and both would be joined.
     let of = |sort| heard.of(sort).map(|seen| seen.from);
-    let both = of(Sort::Padi).filter(|from| of(Sort::DhcpClient) == Some(*from));
+    let both = of(FrameClass::Padi).filter(|from| of(FrameClass::DhcpClient) == Some(*from));
     if let Some(from) = both.filter(|_| !of_lan(port)) {
         let who = mac::text(&from);
         let why = format!(
@@ -284,17 +284,17 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
         return verdict(Role::Unknown, 45, why, change);
     }
     let asks = [
-        Sort::DhcpClient,
-        Sort::RouterSolicitation,
-        Sort::Padi,
-        Sort::Arp,
-        Sort::Ip,
+        FrameClass::DhcpClient,
+        FrameClass::RouterSolicitation,
+        FrameClass::Padi,
+        FrameClass::Arp,
+        FrameClass::Ip,
     ];
     if let Some((sort, seen)) = heard.any(&asks) {
         let (weight, what) = match sort {
-            Sort::Arp | Sort::Ip => (50 + more, "is there"),
+            FrameClass::Arp | FrameClass::Ip => (50 + more, "is there"),
             // So does a router of IPv4 that says nothing before it is asked.
-            Sort::RouterSolicitation => (50 + more, "asks for IPv6 routers"),
+            FrameClass::RouterSolicitation => (50 + more, "asks for IPv6 routers"),
             _ => (55, "asks for an address or a PPPoE session"),
         };
         let why = format!(
@@ -325,7 +325,7 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
 
 /// Lists problems for the user from recent evidence, as the link may stay up for long after a
 /// server behind a switch is gone.
-pub fn notices(port: &Port, heard: &Gathered, now: u64) -> Vec<Notice> {
+pub fn notices(port: &Port, heard: &Evidence, now: u64) -> Vec<Notice> {
     if !of_lan(port) {
         return Vec::new();
     }
@@ -353,27 +353,32 @@ pub fn notices(port: &Port, heard: &Gathered, now: u64) -> Vec<Notice> {
         (
             "dhcp-server",
             "A DHCP server",
-            Sort::DhcpServer,
+            FrameClass::DhcpServer,
             Some(Internet::Dhcp),
         ),
         (
             "pppoe-server",
             "A PPPoE server",
-            Sort::Pado,
+            FrameClass::Pado,
             Some(Internet::Pppoe),
         ),
         (
             "router-advertisement",
             "An IPv6 router",
-            Sort::RouterAdvertisement,
+            FrameClass::RouterAdvertisement,
             None,
         ),
-        ("mesh", "A node that speaks batman-adv", Sort::Batman, None),
-        ("mesh", "A node that speaks Babel", Sort::Babel, None),
+        (
+            "mesh",
+            "A node that speaks batman-adv",
+            FrameClass::Batman,
+            None,
+        ),
+        ("mesh", "A node that speaks Babel", FrameClass::Babel, None),
         (
             "mesh",
             "A node that speaks a routing protocol",
-            Sort::Routing,
+            FrameClass::Routing,
             None,
         ),
     ];

@@ -17,33 +17,33 @@
 
 mod cable;
 mod cdp;
-mod clues;
 mod decision;
-mod heard;
+mod evidence;
+mod evidence_items;
+mod frame_class;
 pub mod hello;
+mod internet_access;
 mod judge;
 mod lldp;
 mod makers;
 mod mndp;
-mod noted;
 mod octets;
-mod place;
+mod placement;
 mod port;
+mod port_summary;
 mod role;
-mod sort;
-mod way;
 
 #[cfg(test)]
 mod tests;
 
 pub use cable::Cable;
 pub use cdp::Cdp;
-pub use decision::{Clue, Decision, Notice};
+pub use decision::{Decision, EvidenceItem, Notice};
+pub use frame_class::FrameClass;
 pub use lldp::{Capabilities, Lldp};
 pub use makers::Maker;
 pub use mndp::Mndp;
-pub use noted::{Heard, Noted};
-pub use place::{Around, Offer, Place};
+pub use placement::{Offer, Placement, PlacementContext};
 pub use port::{Hello, Port, Proof, Use};
-pub use role::{NoRole, Role};
-pub use sort::Sort;
+pub use port_summary::{ClassSummary, PortSummary};
+pub use role::{Role, UnknownRole};

@@ -60,24 +60,24 @@ impl fmt::Display for Role {
 
 /// A word that is no role's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoRole;
+pub struct UnknownRole;
 
-impl fmt::Display for NoRole {
+impl fmt::Display for UnknownRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = Role::ALL.map(Role::word);
         write!(f, "valid roles: {}", words.join(", "))
     }
 }
 
-impl std::error::Error for NoRole {}
+impl std::error::Error for UnknownRole {}
 
 impl FromStr for Role {
-    type Err = NoRole;
+    type Err = UnknownRole;
 
-    fn from_str(word: &str) -> Result<Self, NoRole> {
+    fn from_str(word: &str) -> Result<Self, UnknownRole> {
         let all = Self::ALL.into_iter();
         all.into_iter()
             .find(|role| role.word() == word)
-            .ok_or(NoRole)
+            .ok_or(UnknownRole)
     }
 }

@@ -10,7 +10,7 @@ mod ways;
 
 use detect::{Details, Internet, Mac, Suggestion};
 
-use crate::{Cable, Decision, Hello, Noted, Port, Proof, Role, Sort, Use};
+use crate::{Cable, Decision, FrameClass, Hello, Port, PortSummary, Proof, Role, Use};
 
 /// Station number so and so.
 pub fn mac(number: u8) -> Mac {
@@ -33,11 +33,11 @@ pub fn port(former: Use) -> Port {
 }
 
 /// Adds a frame.
-pub fn frame(noted: &mut Noted, sort: Sort, from: Mac, now: u64, vlan: Option<u16>) {
+pub fn frame(noted: &mut PortSummary, sort: FrameClass, from: Mac, now: u64, vlan: Option<u16>) {
     let heard = &mut noted.sorts[sort as usize];
     (heard.frames, heard.last) = (heard.frames + 1, now);
     (heard.from, heard.vlan) = (from, vlan);
-    if sort != Sort::Own && !noted.stations.contains(&from) && noted.stations.len() < 16 {
+    if sort != FrameClass::Own && !noted.stations.contains(&from) && noted.stations.len() < 16 {
         noted.stations.push(from);
     }
 }
@@ -93,7 +93,7 @@ pub fn lldp(description: &str, enabled: u16) -> Vec<u8> {
 /// A cable whose link came at 1000, and its record.
 pub struct Scene {
     pub cable: Cable,
-    pub noted: Noted,
+    pub noted: PortSummary,
     pub now: u64,
 }
 
@@ -101,7 +101,7 @@ impl Scene {
     pub fn of(port: Port) -> Self {
         let mut cable = Cable::new(port);
         cable.link(true, 1000);
-        let noted = Noted::default();
+        let noted = PortSummary::default();
         Self {
             cable,
             noted,
@@ -113,7 +113,7 @@ impl Scene {
         Self::of(port(former))
     }
 
-    pub fn hear(mut self, sort: Sort, from: u8) -> Self {
+    pub fn hear(mut self, sort: FrameClass, from: u8) -> Self {
         frame(&mut self.noted, sort, mac(from), self.now, None);
         self.cable.noted(&self.noted, self.now);
         self
@@ -121,10 +121,10 @@ impl Scene {
 
     /// Own frames, as many as make a loop.
     pub fn loops(self) -> Self {
-        (0..3).fold(self, |scene, _| scene.hear(Sort::Own, 0))
+        (0..3).fold(self, |scene, _| scene.hear(FrameClass::Own, 0))
     }
 
-    pub fn tagged(mut self, sort: Sort, from: u8, vlan: u16) -> Self {
+    pub fn tagged(mut self, sort: FrameClass, from: u8, vlan: u16) -> Self {
         frame(&mut self.noted, sort, mac(from), self.now, Some(vlan));
         self.cable.noted(&self.noted, self.now);
         self
@@ -132,7 +132,7 @@ impl Scene {
 
     pub fn announced(mut self, description: &str, enabled: u16) -> Self {
         self.noted.lldp = lldp(description, enabled);
-        self.hear(Sort::Lldp, 9)
+        self.hear(FrameClass::Lldp, 9)
     }
 
     pub fn looks(mut self, internet: Internet, gateway: bool) -> Self {

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use cables_core::Role;
 use tracing::warn;
 
-use runtime::kept;
+use runtime::persisted;
 
 /// The file, and what it says.
 #[derive(Clone, Debug)]
 pub struct Choices {
-    file: kept::Writer,
+    file: persisted::Writer,
     /// By device.
     pub chosen: BTreeMap<String, Role>,
 }
@@ -22,7 +22,7 @@ impl Choices {
     /// logged and put aside: a router forwards all the same.
     pub fn open(path: &Path) -> Self {
         let file = path.display();
-        let octets = kept::read(path, "the choices for ports are lost");
+        let octets = persisted::read(path, "the choices for ports are lost");
         let mut chosen = BTreeMap::new();
         for (number, line) in String::from_utf8_lossy(&octets).lines().enumerate() {
             match line
@@ -39,7 +39,7 @@ impl Choices {
                 }
             }
         }
-        let file = kept::Writer::new(path.to_owned());
+        let file = persisted::Writer::new(path.to_owned());
         Self { file, chosen }
     }
 
@@ -50,7 +50,7 @@ impl Choices {
 
     /// The file, where it lacks what was chosen last.
     pub fn unwritten(&self) -> Option<String> {
-        let owes = self.file.owes() && !self.file.is_busy();
+        let owes = self.file.is_dirty() && !self.file.is_busy();
         owes.then(|| self.file.path().display().to_string())
     }
 

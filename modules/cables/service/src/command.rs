@@ -13,7 +13,7 @@ use net::clock::unix_seconds;
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::units::duration;
-use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
+use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, sanitize, wrap};
 
 /// Show the far end of each cable, and the purpose of its port
 ///
@@ -130,7 +130,7 @@ pub fn run(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
 fn path(device: &str, what: &str) -> Result<String, Error> {
     let plain = |c: char| c.is_ascii_graphic() && !"/?#%".contains(c);
     if device.is_empty() || !device.chars().all(plain) {
-        let what = format!("no port is called {}", harmless(device));
+        let what = format!("no port is called {}", sanitize(device));
         return Err(Error::new(what, "`weir cables` lists all ports"));
     }
     Ok(format!("/v1/cables/{device}/{what}"))
@@ -169,12 +169,12 @@ fn happened(
 /// An event in a line.
 fn said(event: &CableEvent) -> String {
     let ago = duration(unix_seconds().saturating_sub(event.when));
-    let (device, kind) = (harmless(&event.device), harmless(&event.kind));
-    let text = harmless(&event.text);
+    let (device, kind) = (sanitize(&event.device), sanitize(&event.kind));
+    let text = sanitize(&event.text);
     format!(
         "{:>4}  {ago} ago  {device}  {kind} {}: {text}",
         event.number,
-        harmless(&event.value)
+        sanitize(&event.value)
     )
 }
 
@@ -239,7 +239,7 @@ fn print(told: &Cables, long: bool, output: &mut Output<'_>) -> io::Result<()> {
     table.finish(output)?;
     for cable in &told.cables {
         for notice in &cable.notices {
-            let line = format!("{}: {}", harmless(&cable.device), harmless(notice));
+            let line = format!("{}: {}", sanitize(&cable.device), sanitize(notice));
             output.line(&output.toned(Tone::Warn, &line))?;
         }
     }
@@ -278,7 +278,7 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
         (true, None) if cable.held_by.is_none() => "listening".to_owned(),
         _ => format!("{}, {} of 100", cable.role, cable.confidence),
     };
-    output.line(&format!("{}: {}", harmless(&cable.device), harmless(&role)))?;
+    output.line(&format!("{}: {}", sanitize(&cable.device), sanitize(&role)))?;
     let (shut, none) = ("no traffic passes, in or out".to_owned(), String::new());
     for (name, text) in [
         ("why", &cable.why),
@@ -294,7 +294,7 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
     }
     for heard in &cable.evidence {
         let seconds = heard.after as f64 / 1000.0;
-        let line = format!("{seconds:6.2} s  {}", harmless(&heard.text));
+        let line = format!("{seconds:6.2} s  {}", sanitize(&heard.text));
         for line in wrap(&line, WIDTH - 2) {
             output.line(&format!("  {line}"))?;
         }
@@ -302,7 +302,7 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
     // The reason for a move is printed above.
     let notices = cable.notices.iter();
     for notice in notices.filter(|notice| Some(*notice) != cable.moving.as_ref()) {
-        output.line(&output.toned(Tone::Warn, &harmless(notice)))?;
+        output.line(&output.toned(Tone::Warn, &sanitize(notice)))?;
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ fn of_port(device: &str, served: bool, decision: &Decision) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cables_core::{Cable, Heard, Noted, Port, Sort, Use};
+    use cables_core::{Cable, ClassSummary, FrameClass, Port, PortSummary, Use};
 
     /// A port of a LAN that gets its addresses from this router.
     fn port(held: Option<Role>) -> Port {
@@ -49,16 +49,16 @@ mod tests {
     }
 
     /// Frames of this sort at a port of the LAN; `held`: the administrator chose what it is for.
-    fn keys(sort: Sort, held: Option<Role>) -> Vec<&'static str> {
+    fn keys(sort: FrameClass, held: Option<Role>) -> Vec<&'static str> {
         keys_at(sort, port(held), 20_000)
     }
 
-    fn keys_at(sort: Sort, port: Port, now: u64) -> Vec<&'static str> {
+    fn keys_at(sort: FrameClass, port: Port, now: u64) -> Vec<&'static str> {
         let served = port.own_dhcp;
         let mut cable = Cable::new(port);
         cable.link(true, 0);
-        let mut noted = Noted::default();
-        noted.sorts[sort as usize] = Heard {
+        let mut noted = PortSummary::default();
+        noted.sorts[sort as usize] = ClassSummary {
             frames: 5,
             last: 100,
             from: [2, 0, 0, 0, 0, 9],
@@ -73,18 +73,25 @@ mod tests {
     #[test]
     fn what_harms_the_lan_is_a_condition_also_where_the_role_was_chosen() {
         for held in [None, Some(Role::Client)] {
-            assert_eq!(keys(Sort::Own, held), ["loop"], "{held:?}");
-            assert_eq!(keys(Sort::DhcpServer, held), ["foreign-dhcp"]);
-            assert_eq!(keys(Sort::RouterAdvertisement, held), ["foreign-router"]);
-            assert_eq!(keys(Sort::Pado, held), ["foreign-node"]);
-            assert_eq!(keys(Sort::Arp, held), [""; 0]);
+            assert_eq!(keys(FrameClass::Own, held), ["loop"], "{held:?}");
+            assert_eq!(keys(FrameClass::DhcpServer, held), ["foreign-dhcp"]);
+            assert_eq!(
+                keys(FrameClass::RouterAdvertisement, held),
+                ["foreign-router"]
+            );
+            assert_eq!(keys(FrameClass::Pado, held), ["foreign-node"]);
+            assert_eq!(keys(FrameClass::Arp, held), [""; 0]);
         }
     }
 
     #[test]
     fn a_foreign_server_is_forgotten_an_hour_after_its_last_frame() {
         let hour = 3_600_000;
-        for sort in [Sort::DhcpServer, Sort::RouterAdvertisement, Sort::Pado] {
+        for sort in [
+            FrameClass::DhcpServer,
+            FrameClass::RouterAdvertisement,
+            FrameClass::Pado,
+        ] {
             assert_eq!(keys_at(sort, port(None), hour).len(), 1, "{sort:?}");
             assert_eq!(keys_at(sort, port(None), hour + 100), [""; 0], "{sort:?}");
         }
@@ -96,10 +103,10 @@ mod tests {
             own_dhcp: false,
             ..port(None)
         };
-        for sort in [Sort::DhcpServer, Sort::RouterAdvertisement] {
+        for sort in [FrameClass::DhcpServer, FrameClass::RouterAdvertisement] {
             assert_eq!(keys_at(sort, port.clone(), 20_000), [""; 0], "{sort:?}");
         }
-        assert_eq!(keys_at(Sort::Own, port.clone(), 20_000), ["loop"]);
-        assert_eq!(keys_at(Sort::Pado, port, 20_000), ["foreign-node"]);
+        assert_eq!(keys_at(FrameClass::Own, port.clone(), 20_000), ["loop"]);
+        assert_eq!(keys_at(FrameClass::Pado, port, 20_000), ["foreign-node"]);
     }
 }

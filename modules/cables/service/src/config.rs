@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use runtime::config::{DeviceName, Said, Section, table, words};
+use runtime::config::{DeviceName, OptionalPath, Section, table, words};
 
 /// Sections of this module.
 pub const SECTIONS: [Section; 1] = [Section::of::<Cables>("cables")];
@@ -17,10 +17,10 @@ table! {
         Restart ports: Vec<DeviceName> = Vec::new();
         /// Foreign servers (DHCP, PPPoE, IPv6 routers) at ports of the LAN: "tell" reports them,
         /// "shut" also blocks them.
-        Restart servers: Servers = Servers::Tell;
+        Restart servers: ForeignServers = ForeignServers::Tell;
         /// File with the mesh's secret in its first line, 16 bytes or more, the same at every node;
         /// "": no hello is sent, and no port is recognised as one of the mesh.
-        Restart mesh: Said = Said::default();
+        Restart mesh: OptionalPath = OptionalPath::default();
         /// File of the roles that `weir cables set` sets.
         Restart choices: PathBuf = "/var/lib/weir/cables".into();
     }
@@ -54,7 +54,7 @@ words!(Mode, "\"off\", \"suggest\" or \"auto\"",
 
 /// Treatment of foreign servers at ports of the LAN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Servers {
+pub enum ForeignServers {
     /// Foreign servers are reported.
     #[default]
     Tell,
@@ -62,7 +62,7 @@ pub enum Servers {
     Shut,
 }
 
-impl Servers {
+impl ForeignServers {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -72,4 +72,4 @@ impl Servers {
     }
 }
 
-words!(Servers, "\"tell\" or \"shut\"", "tell" => Self::Tell, "shut" => Self::Shut);
+words!(ForeignServers, "\"tell\" or \"shut\"", "tell" => Self::Tell, "shut" => Self::Shut);

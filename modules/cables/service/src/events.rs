@@ -6,20 +6,20 @@ use answers::{CableEvent, CableEvents};
 use cables_core::{Role, Use};
 use net::clock::unix_seconds;
 
-use super::mover::Told;
-use super::ports::word;
+use super::mover::MoveResult;
+use super::system_state::word;
 
 /// Number of events in memory.
 const KEPT: usize = 256;
 
 /// The last events, numbered from 1 on.
 #[derive(Debug, Default)]
-pub struct Events {
+pub struct EventLog {
     last: u64,
     kept: VecDeque<CableEvent>,
 }
 
-impl Events {
+impl EventLog {
     fn add(&mut self, device: &str, kind: &str, value: &str, text: String) {
         self.last += 1;
         if self.kept.len() == KEPT {
@@ -62,13 +62,13 @@ impl Events {
     }
 
     /// A port was moved, or not.
-    pub fn moved(&mut self, device: &str, to: Use, told: &Told, text: &str) {
+    pub fn moved(&mut self, device: &str, to: Use, told: &MoveResult, text: &str) {
         let kind = match told {
-            Told::Made => "moved",
-            Told::Kept => "kept",
-            Told::Refused(_) => "refused",
-            Told::Later(_) => "later",
-            Told::TakenBack | Told::Undone => "taken-back",
+            MoveResult::Made => "moved",
+            MoveResult::Kept => "kept",
+            MoveResult::Refused(_) => "refused",
+            MoveResult::Later(_) => "later",
+            MoveResult::TakenBack | MoveResult::Undone => "taken-back",
         };
         self.add(device, kind, word(to), text.to_owned());
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_last_ones_are_kept_and_told_once() {
-        let mut events = Events::default();
+        let mut events = EventLog::default();
         assert_eq!(events.after(0), CableEvents::default());
         for _ in 0..KEPT + 3 {
             events.link("eth1", true);
@@ -98,7 +98,12 @@ mod tests {
         assert_eq!((all.last, all.events.len()), (KEPT as u64 + 3, KEPT));
         assert_eq!(all.events[0].number, 4);
         events.role("eth1", Role::Uplink, "PPPoE is offered.");
-        events.moved("eth1", Use::Uplink, &Told::Made, "It becomes the uplink");
+        events.moved(
+            "eth1",
+            Use::Uplink,
+            &MoveResult::Made,
+            "It becomes the uplink",
+        );
         let two = events.after(all.last).events;
         let kinds: Vec<_> = two.iter().map(|it| (&*it.kind, &*it.value)).collect();
         assert_eq!(kinds, [("role", "uplink"), ("moved", "uplink")]);

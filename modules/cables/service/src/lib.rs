@@ -6,25 +6,25 @@ mod command;
 mod conditions;
 pub mod config;
 mod events;
-mod greeting;
-mod look;
+mod hello_port;
+mod loop_prober;
 pub mod metrics;
+mod move_state;
 mod mover;
-mod moving;
-mod ports;
-mod prober;
+mod observed_port;
+mod probe;
 mod show;
+mod system_state;
 mod watch;
-mod watched;
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::{Cable, CableEvents, CableEventsQuery, CableRole, Trouble};
-use api::metrics::Text;
-use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use answers::{Cable, CableEvents, CableEventsQuery, CableRole, PartProblem};
+use api::metrics::Exposition;
+use api::{AccessLevel, ApiRequest, EmptyBody, Method, Problem, ResponseFuture, Route};
 use cables_core::Role;
 use caps::Capability;
 use datapath::cable::Cables;
@@ -33,23 +33,23 @@ use tracing::error;
 
 use administrator::Administrator;
 use choices::Choices;
-use config::{Mode, Servers};
-use greeting::Keys;
+use config::{ForeignServers, Mode};
+use hello_port::Keys;
 use runtime::Error;
 use runtime::config::Effective;
 use runtime::daemon::{
-    Event, Face, Finding, Module, Privileges, Report, Router, Setup, Value as Named,
+    ApiContext, Event, Finding, Module, Privileges, Report, Router, Setup, Value as Named,
 };
-use runtime::registry::{Command, Entry, Group};
-use watch::{Wanted, Watch};
+use runtime::registry::{Command, Group, ModuleEntry};
+use watch::{Watch, WatchOptions};
 
 /// Entry of the module.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     choice: Some("Detection of the far end of each cable"),
     sections: &config::SECTIONS,
     commands: || vec![Command::printing(Group::See, "cables", command::run)],
     begin: Some(begin),
-    ..Entry::named("cables")
+    ..ModuleEntry::named("cables")
 };
 
 /// The running module.
@@ -91,11 +91,11 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             let administrator = Administrator::new(page(setup.effective).into_iter());
             let socket = (mode == Mode::Auto).then(|| changes(setup.effective));
             let socket = socket.flatten();
-            let wanted = Wanted {
+            let wanted = WatchOptions {
                 ports: config.ports.iter().map(|port| port.0.clone()).collect(),
                 keys,
                 held: choices.chosen.clone(),
-                guards: *config.servers == Servers::Shut,
+                guards: *config.servers == ForeignServers::Shut,
                 socket: socket.as_deref(),
             };
             let watch = Watch::new(noting, administrator, wanted);
@@ -140,7 +140,7 @@ impl Running {
     }
 
     /// Takes a choice, which holds once it is on the disk.
-    fn choose(&self, device: &str, role: Option<Role>) -> Later<Cable> {
+    fn choose(&self, device: &str, role: Option<Role>) -> ResponseFuture<Cable> {
         let chosen = self.chosen(device, role);
         let chosen = chosen.map(|(cable, choices)| (cable, choices.write()));
         Box::pin(async move {
@@ -211,27 +211,27 @@ impl Module for Running {
         }
     }
 
-    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _: &Rc<dyn ApiContext>) -> Vec<Route> {
         let (set, auto, told) = (Rc::clone(&self), Rc::clone(&self), Rc::clone(&self));
         vec![
-            Route::get("/v1/cables", Who::User, move |()| Ok(self.shown())),
+            Route::get("/v1/cables", AccessLevel::User, move |()| Ok(self.shown())),
             Route::get(
                 "/v1/cables/events",
-                Who::User,
+                AccessLevel::User,
                 move |asked: CableEventsQuery| Ok(told.happened(asked.after)),
             ),
-            Route::later(
+            Route::new_async(
                 Method::POST,
                 "/v1/cables/{device}/set",
-                Who::User,
-                move |asked: Asked<(), CableRole>| match asked.body.role.parse() {
+                AccessLevel::User,
+                move |asked: ApiRequest<(), CableRole>| match asked.body.role.parse() {
                     Ok(role @ (Role::Loop | Role::Unknown)) => {
                         let detail = format!("a port cannot be kept as {role}");
                         let hint = "choose uplink, mesh, radio, client, border or switch";
                         let problem = Problem::new(400, "no_role", detail, hint);
                         Box::pin(async move { Err(problem) })
                     }
-                    Ok(role) => set.choose(&asked.parts[0], Some(role)),
+                    Ok(role) => set.choose(&asked.path_params[0], Some(role)),
                     Err(error) => {
                         let detail = format!(
                             "{} is not a valid role",
@@ -242,11 +242,11 @@ impl Module for Running {
                     }
                 },
             ),
-            Route::later(
+            Route::new_async(
                 Method::POST,
                 "/v1/cables/{device}/auto",
-                Who::User,
-                move |asked: Asked<(), Nothing>| auto.choose(&asked.parts[0], None),
+                AccessLevel::User,
+                move |asked: ApiRequest<(), EmptyBody>| auto.choose(&asked.path_params[0], None),
             ),
         ]
     }
@@ -275,7 +275,7 @@ impl Module for Running {
         end_proofs(shut, router);
     }
 
-    fn metrics(&self, _: &mut Router, text: &mut Text) {
+    fn metrics(&self, _: &mut Router, text: &mut Exposition) {
         metrics::write(text, &self.shown().cables);
     }
 
@@ -285,7 +285,7 @@ impl Module for Running {
             status.modules.push("cables".to_owned());
         }
         if let Some(error) = &self.failed {
-            status.troubles.push(Trouble {
+            status.troubles.push(PartProblem {
                 part: "cables".to_owned(),
                 what: format!("cannot watch the ports: {error}"),
                 hint: "`weir check` shows what the kernel lacks".to_owned(),

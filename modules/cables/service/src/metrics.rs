@@ -1,7 +1,7 @@
 //! Metrics of ports for Prometheus.
 
 use answers::Cable;
-use api::metrics::{Text, harmless};
+use api::metrics::{Exposition, sanitized};
 
 api::metrics! {
     CABLE_LINK "weir_cable_link" Gauge &["device"], "1: the port has a link.";
@@ -17,7 +17,7 @@ api::metrics! {
 }
 
 /// Of ports that are looked at.
-pub fn write(text: &mut Text, cables: &[Cable]) {
+pub fn write(text: &mut Exposition, cables: &[Cable]) {
     if cables.is_empty() {
         return;
     }
@@ -25,35 +25,35 @@ pub fn write(text: &mut Text, cables: &[Cable]) {
     for cable in cables {
         text.sample(
             CABLE_LINK,
-            &[&harmless(&cable.device)],
+            &[&sanitized(&cable.device)],
             u8::from(cable.link),
         );
     }
     let linked = || cables.iter().filter(|cable| cable.link);
     text.family(CABLE_ROLE);
     for cable in linked() {
-        text.sample(CABLE_ROLE, &[&harmless(&cable.device), &cable.role], 1);
+        text.sample(CABLE_ROLE, &[&sanitized(&cable.device), &cable.role], 1);
     }
     text.family(CABLE_CONFIDENCE);
     for cable in linked() {
         let sure = f64::from(cable.confidence) / 100.0;
-        text.sample(CABLE_CONFIDENCE, &[&harmless(&cable.device)], sure);
+        text.sample(CABLE_CONFIDENCE, &[&sanitized(&cable.device)], sure);
     }
     text.family(CABLE_DECIDED);
     for cable in linked() {
         if let Some(decided) = cable.decided {
             let seconds = decided as f64 / 1000.0;
-            text.sample(CABLE_DECIDED, &[&harmless(&cable.device)], seconds);
+            text.sample(CABLE_DECIDED, &[&sanitized(&cable.device)], seconds);
         }
     }
     text.family(CABLE_SHUT);
     for cable in linked() {
         let shut = u8::from(cable.shut);
-        text.sample(CABLE_SHUT, &[&harmless(&cable.device)], shut);
+        text.sample(CABLE_SHUT, &[&sanitized(&cable.device)], shut);
     }
     text.family(CABLE_NOTICES);
     for cable in linked() {
         let notices = cable.notices.len() as u64;
-        text.sample(CABLE_NOTICES, &[&harmless(&cable.device)], notices);
+        text.sample(CABLE_NOTICES, &[&sanitized(&cable.device)], notices);
     }
 }

@@ -10,7 +10,7 @@ use std::thread;
 use api::{Client, ClientError, Method};
 use cables_core::{Offer, Use};
 use setup_core::messages::{
-    SetupConfirm, SetupDone, SetupPortUplink, SetupPortWish, SetupPorts, SetupPortsWish,
+    SetupConfirm, SetupOutcome, SetupPortRequest, SetupPortUplink, SetupPorts, SetupPortsRequest,
     SetupRevert, SetupUplinkKind, SetupUse,
 };
 
@@ -25,7 +25,7 @@ const CHECKS: u64 = 3_000;
 
 /// Use of a port in the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct ConfiguredUse {
     pub now: Use,
     /// By an earlier decision, and no person's.
     pub by_itself: bool,
@@ -33,7 +33,7 @@ pub struct Used {
 
 /// Requested use of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
+pub struct MoveRequest {
     pub device: String,
     /// When the link came that it is for: another cable is another matter.
     pub since: u64,
@@ -45,7 +45,7 @@ pub struct Move {
 
 /// Result of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum MoveResult {
     /// The configuration is changed, and services know. It has to work yet.
     Made,
     /// The change works, and stays.
@@ -62,7 +62,7 @@ pub enum Told {
 
 /// State of a requested use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Works {
+pub enum MoveCheck {
     Yes,
     NotYet,
     /// The cable that it was for is gone.
@@ -75,17 +75,17 @@ type Answer<T> = Receiver<Result<T, ClientError>>;
 enum State {
     Rests,
     Reads(Answer<SetupPorts>),
-    Asks(Answer<SetupDone>, Move),
+    Asks(Answer<SetupOutcome>, MoveRequest),
     Waits(Waiting),
     Checks(Answer<SetupPorts>, Waiting),
-    Confirms(Answer<SetupDone>, Move),
-    TakesBack(Answer<SetupDone>, Move),
+    Confirms(Answer<SetupOutcome>, MoveRequest),
+    TakesBack(Answer<SetupOutcome>, MoveRequest),
 }
 
 /// A change that has to work yet.
 struct Waiting {
     confirm: SetupConfirm,
-    wanted: Move,
+    wanted: MoveRequest,
     until: u64,
     check_at: u64,
 }
@@ -94,7 +94,7 @@ struct Waiting {
 pub struct Mover {
     socket: PathBuf,
     state: State,
-    uses: BTreeMap<String, Used>,
+    uses: BTreeMap<String, ConfiguredUse>,
     /// Time of the next read, and of the next request.
     read_at: u64,
     ask_at: u64,
@@ -113,7 +113,7 @@ impl Mover {
     }
 
     /// Returns the use of a port in the configuration, if known.
-    pub fn used(&self, device: &str) -> Option<Used> {
+    pub fn used(&self, device: &str) -> Option<ConfiguredUse> {
         self.uses.get(device).copied()
     }
 
@@ -127,9 +127,9 @@ impl Mover {
     pub fn step(
         &mut self,
         now: u64,
-        wanted: Option<&Move>,
-        works: impl Fn(&Move) -> Works,
-    ) -> Option<(Move, Told)> {
+        wanted: Option<&MoveRequest>,
+        works: impl Fn(&MoveRequest) -> MoveCheck,
+    ) -> Option<(MoveRequest, MoveResult)> {
         match (std::mem::replace(&mut self.state, State::Rests), wanted) {
             (State::Rests, _) if now >= self.read_at => {
                 self.read_at = now + FRESH;
@@ -162,7 +162,7 @@ impl Mover {
                         until: now + WITHIN * 1000,
                         check_at: now,
                     });
-                    return Some((wanted, Told::Made));
+                    return Some((wanted, MoveResult::Made));
                 }
                 Ok(Err(error)) => return Some((wanted, self.refused(&error, now))),
                 Err(TryRecvError::Disconnected) => {
@@ -171,18 +171,18 @@ impl Mover {
                 }
             },
             (State::Waits(mut waiting), _) => match works(&waiting.wanted) {
-                Works::Yes => {
+                MoveCheck::Yes => {
                     let (path, confirm) = ("/v1/setup/confirm", waiting.confirm);
                     let answer = self.ask(move |client| client.send(Method::POST, path, &confirm));
                     self.state = State::Confirms(answer, waiting.wanted);
                 }
-                Works::NotYet if now < waiting.until && now >= waiting.check_at => {
+                MoveCheck::NotYet if now < waiting.until && now >= waiting.check_at => {
                     waiting.check_at = now + CHECKS;
                     let answer = self.ask(|client| client.get("/v1/setup/ports"));
                     self.state = State::Checks(answer, waiting);
                 }
-                Works::NotYet if now < waiting.until => self.state = State::Waits(waiting),
-                Works::NotYet | Works::Moot => {
+                MoveCheck::NotYet if now < waiting.until => self.state = State::Waits(waiting),
+                MoveCheck::NotYet | MoveCheck::Moot => {
                     let path = "/v1/setup/revert";
                     let revert = SetupRevert {
                         number: None,
@@ -198,7 +198,7 @@ impl Mover {
                     self.uses = uses(ports);
                     let wanted = &waiting.wanted;
                     if self.used(&wanted.device).map(|used| used.now) != Some(wanted.to) {
-                        return Some((waiting.wanted, Told::Undone));
+                        return Some((waiting.wanted, MoveResult::Undone));
                     }
                     self.state = State::Waits(waiting);
                 }
@@ -211,7 +211,7 @@ impl Mover {
                     return None;
                 }
                 self.refresh();
-                return Some((wanted, Told::TakenBack));
+                return Some((wanted, MoveResult::TakenBack));
             }
             (State::Confirms(answer, wanted), _) => {
                 let told = match answer.try_recv() {
@@ -219,8 +219,8 @@ impl Mover {
                         self.state = State::Confirms(answer, wanted);
                         return None;
                     }
-                    Ok(Ok(_)) => Told::Kept,
-                    Ok(Err(_)) | Err(TryRecvError::Disconnected) => Told::Undone,
+                    Ok(Ok(_)) => MoveResult::Kept,
+                    Ok(Err(_)) | Err(TryRecvError::Disconnected) => MoveResult::Undone,
                 };
                 self.refresh();
                 return Some((wanted, told));
@@ -229,17 +229,17 @@ impl Mover {
         None
     }
 
-    fn refused(&mut self, error: &ClientError, now: u64) -> Told {
+    fn refused(&mut self, error: &ClientError, now: u64) -> MoveResult {
         let why = match error {
             ClientError::Problem(problem) if problem.error == "nothing" => {
                 self.refresh();
-                return Told::Kept;
+                return MoveResult::Kept;
             }
             ClientError::Problem(problem) if problem.error == "waits" => problem.detail.clone(),
             ClientError::Problem(problem) => {
                 let all = [&problem.detail].into_iter().chain(&problem.errors);
                 let all: Vec<&str> = all.map(String::as_str).collect();
-                return Told::Refused(all.join("; "));
+                return MoveResult::Refused(all.join("; "));
             }
             ClientError::NotRunning(_) | ClientError::NotAllowed(_) => {
                 "the setup process does not run: `systemctl enable --now weir-setup`, or \
@@ -251,9 +251,9 @@ impl Mover {
         self.later(why, now)
     }
 
-    fn later(&mut self, why: String, now: u64) -> Told {
+    fn later(&mut self, why: String, now: u64) -> MoveResult {
         self.ask_at = now + LATER;
-        Told::Later(why)
+        MoveResult::Later(why)
     }
 
     fn ask<T: Send + 'static>(
@@ -270,8 +270,8 @@ impl Mover {
     }
 }
 
-fn wish(wanted: &Move) -> SetupPortsWish {
-    let Move {
+fn wish(wanted: &MoveRequest) -> SetupPortsRequest {
+    let MoveRequest {
         device, to, vxlan, ..
     } = wanted;
     let offer = wanted.offer.filter(|_| *to == Use::Uplink);
@@ -288,8 +288,8 @@ fn wish(wanted: &Move) -> SetupPortsWish {
         Use::Mesh => "belongs to the mesh",
         Use::None => "is unused",
     };
-    SetupPortsWish {
-        ports: vec![SetupPortWish {
+    SetupPortsRequest {
+        ports: vec![SetupPortRequest {
             device: device.clone(),
             used: used(*to),
             vxlan: *vxlan,
@@ -300,7 +300,7 @@ fn wish(wanted: &Move) -> SetupPortsWish {
     }
 }
 
-fn uses(ports: SetupPorts) -> BTreeMap<String, Used> {
+fn uses(ports: SetupPorts) -> BTreeMap<String, ConfiguredUse> {
     let one = |port: setup_core::messages::SetupPortUse| {
         let now = match port.used {
             SetupUse::Lan => Use::Lan,
@@ -309,7 +309,7 @@ fn uses(ports: SetupPorts) -> BTreeMap<String, Used> {
             SetupUse::None => Use::None,
         };
         let by_itself = port.by_weir;
-        (port.device, Used { now, by_itself })
+        (port.device, ConfiguredUse { now, by_itself })
     };
     ports.ports.into_iter().map(one).collect()
 }

@@ -3,9 +3,9 @@
 use answers::{Cable, CableEvidence};
 use cables_core::{Decision, Role, Use};
 
-use super::ports::word;
+use super::observed_port::ObservedPort;
+use super::system_state::word;
 use super::watch::Watch;
-use super::watched::Watched;
 
 /// Lists all ports by name.
 pub fn all(watch: &mut Watch) -> Vec<Cable> {
@@ -41,7 +41,7 @@ fn no_device(name: &str) -> Cable {
     }
 }
 
-fn one(port: &Watched, decision: Decision) -> Cable {
+fn one(port: &ObservedPort, decision: Decision) -> Cable {
     let mut notices: Vec<String> = decision.notices.into_iter().map(|it| it.text).collect();
     let moving = port.moving();
     notices.extend(

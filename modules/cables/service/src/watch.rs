@@ -9,13 +9,13 @@ use kernel::{Link, Neighbour};
 use tracing::{info, warn};
 
 use super::administrator::Administrator;
-use super::events::Events;
-use super::greeting::Keys;
-use super::mover::{Move, Mover, Told, Works};
-use super::moving::kept;
-use super::ports::{Doings, is_socket};
-use super::prober::{Prober, probe};
-use super::watched::{Means, Watched, now};
+use super::events::EventLog;
+use super::hello_port::Keys;
+use super::loop_prober::{LoopProber, probe};
+use super::move_state::kept;
+use super::mover::{MoveCheck, MoveRequest, MoveResult, Mover};
+use super::observed_port::{ObservedPort, PortContext, now};
+use super::system_state::{SystemState, is_socket};
 
 /// Time after the start in which no port counts as missing, in milliseconds.
 const BEGINS: u64 = 5000;
@@ -27,7 +27,7 @@ pub struct Watch {
     /// Names; none: every socket.
     wanted: Vec<String>,
     /// By index.
-    ports: BTreeMap<u32, Watched>,
+    ports: BTreeMap<u32, ObservedPort>,
     /// Devices that are no ports, or cannot be looked at, by their names: asked once.
     others: BTreeMap<u32, String>,
     /// Of those names, the ones that no device has.
@@ -38,18 +38,18 @@ pub struct Watch {
     own: Vec<kernel::Mac>,
     /// Mover of ports; `None`: ports are not moved.
     mover: Option<Mover>,
-    doings: Doings,
+    doings: SystemState,
     /// When it began.
     begun: u64,
-    prober: Prober,
+    prober: LoopProber,
     /// Servers of others are kept out of the LAN.
     guards: bool,
     /// Last events.
-    pub events: Events,
+    pub events: EventLog,
 }
 
 /// Options of the watch.
-pub struct Wanted<'a> {
+pub struct WatchOptions<'a> {
     /// Names of ports; none: every socket.
     pub ports: Vec<String>,
     pub keys: Option<Keys>,
@@ -63,7 +63,7 @@ pub struct Wanted<'a> {
 
 impl Watch {
     /// Nothing is looked at yet.
-    pub fn new(noting: Cables, administrator: Administrator, wanted: Wanted<'_>) -> Self {
+    pub fn new(noting: Cables, administrator: Administrator, wanted: WatchOptions<'_>) -> Self {
         Self {
             noting,
             keys: wanted.keys,
@@ -75,11 +75,11 @@ impl Watch {
             held: wanted.held,
             own: Vec::new(),
             mover: wanted.socket.map(Mover::new),
-            doings: Doings::default(),
+            doings: SystemState::default(),
             begun: now(),
-            prober: Prober::default(),
+            prober: LoopProber::default(),
             guards: wanted.guards,
-            events: Events::default(),
+            events: EventLog::default(),
         }
     }
 
@@ -94,7 +94,7 @@ impl Watch {
             self.own = own;
         }
         // A device with a new name is another port.
-        let is_gone = |(index, port): &(&u32, &Watched)| {
+        let is_gone = |(index, port): &(&u32, &ObservedPort)| {
             let mut links = links.clone();
             !links.any(|link| link.index == **index && link.name == port.device)
         };
@@ -115,9 +115,9 @@ impl Watch {
 
     /// Listens at all ports, and does what follows. Says whether a gate was shut.
     fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone, now: u64) -> bool {
-        let (mut wanted, mut shut) = (None::<Move>, false);
+        let (mut wanted, mut shut) = (None::<MoveRequest>, false);
         let uplink = self.uplink(links.clone(), now);
-        let mut means = Means {
+        let mut means = PortContext {
             noting: &mut self.noting,
             own: &self.own,
             other_uplink: None,
@@ -179,34 +179,34 @@ impl Watch {
 
     fn step<'a>(
         &mut self,
-        wanted: Option<&Move>,
+        wanted: Option<&MoveRequest>,
         now: u64,
         links: impl Iterator<Item = &'a Link> + Clone,
     ) {
         let Some(mover) = &mut self.mover else { return };
         let doings = &self.doings;
         let ports = &self.ports;
-        let is_it = |port: &&Watched, wanted: &Move| {
+        let is_it = |port: &&ObservedPort, wanted: &MoveRequest| {
             port.device == wanted.device && port.since == wanted.since
         };
-        let works = |wanted: &Move| match ports.values().any(|port| is_it(&port, wanted)) {
-            false => Works::Moot,
-            true if doings.are(&wanted.device, wanted.to, links.clone()) => Works::Yes,
-            true => Works::NotYet,
+        let works = |wanted: &MoveRequest| match ports.values().any(|port| is_it(&port, wanted)) {
+            false => MoveCheck::Moot,
+            true if doings.are(&wanted.device, wanted.to, links.clone()) => MoveCheck::Yes,
+            true => MoveCheck::NotYet,
         };
         let Some((wanted, told)) = mover.step(now, wanted, works) else {
             return;
         };
         let mut ports = self.ports.values_mut();
         let is_it =
-            |port: &&mut Watched| port.device == wanted.device && port.since == wanted.since;
+            |port: &&mut ObservedPort| port.device == wanted.device && port.since == wanted.since;
         let Some(port) = ports.find(is_it) else {
             return;
         };
-        let again = matches!(told, Told::Later(_)) && port.moving().is_some();
+        let again = matches!(told, MoveResult::Later(_)) && port.moving().is_some();
         port.told(&wanted, &told);
         let text = match (&told, port.moving()) {
-            (Told::Kept, _) => kept(wanted.to),
+            (MoveResult::Kept, _) => kept(wanted.to),
             (_, Some((text, _))) => text,
             (_, None) => return,
         };
@@ -235,7 +235,7 @@ impl Watch {
             return;
         }
         self.administrator.look(neighbours, now());
-        self.doings = Doings::read();
+        self.doings = SystemState::read();
         for link in links.clone() {
             self.learn(link, links.clone());
         }
@@ -299,14 +299,16 @@ impl Watch {
                 true,
             );
         }
-        self.doings = Doings::read();
+        self.doings = SystemState::read();
         self.learn(link, links);
         let shut = self.mover.is_some();
         if let Some(mover) = &mut self.mover {
             mover.refresh();
         }
         self.turn(link, shut);
-        self.ports.get(&link.index).is_some_and(Watched::is_shut)
+        self.ports
+            .get(&link.index)
+            .is_some_and(ObservedPort::is_shut)
     }
 
     fn turn(&mut self, link: &Link, shut: bool) {
@@ -333,7 +335,7 @@ impl Watch {
             self.others.insert(link.index, link.name.clone());
             return;
         }
-        self.doings = Doings::read();
+        self.doings = SystemState::read();
         let (facts, used) = self.doings.known(self.mover.as_ref(), link, links);
         let facts = Port {
             secret: self.keys.is_some(),
@@ -341,7 +343,7 @@ impl Watch {
             held: self.held.get(&link.name).copied(),
             ..facts
         };
-        let mut port = Watched::new(link, facts.clone(), self.keys.as_ref());
+        let mut port = ObservedPort::new(link, facts.clone(), self.keys.as_ref());
         port.learn(facts, used);
         self.ports.insert(link.index, port);
         // Weir may have restarted: a port in use is not cut off.
@@ -361,7 +363,7 @@ impl Watch {
     }
 
     /// The ports and what was decided, by name.
-    pub fn shown(&mut self) -> Vec<(&Watched, Decision)> {
+    pub fn shown(&mut self) -> Vec<(&ObservedPort, Decision)> {
         let now = now();
         let all = self.ports.values_mut().map(|port| {
             let decision = port.decision(now);
@@ -394,7 +396,7 @@ impl Watch {
 
 /// Chooses the port at which a loop is cut: of the ports in a loop, the one whose link came last.
 /// Ports that only receive frames of this router's other ports may stay open then.
-fn cut(ports: &mut BTreeMap<u32, Watched>, now: u64) -> Option<u32> {
+fn cut(ports: &mut BTreeMap<u32, ObservedPort>, now: u64) -> Option<u32> {
     let looped = ports.iter_mut().filter_map(|(index, port)| {
         port.is_loop(now)?;
         Some((port.since, *index))

@@ -8,26 +8,26 @@ const LONGEST: usize = 64 * 1024;
 /// The data is not a pcapng block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("weir sent invalid pcapng: a block of {0} bytes")]
-pub struct NotABlock(usize);
+pub struct InvalidBlock(usize);
 
 /// Bytes of an incomplete block.
 #[derive(Debug, Default)]
-pub struct Blocks {
+pub struct BlockSplitter {
     begun: Vec<u8>,
 }
 
-impl Blocks {
+impl BlockSplitter {
     /// Takes bytes as they arrive; returns all blocks that are complete now.
     ///
     /// # Errors
     /// A block has an invalid length.
-    pub fn take(&mut self, octets: &[u8]) -> Result<Vec<u8>, NotABlock> {
+    pub fn take(&mut self, octets: &[u8]) -> Result<Vec<u8>, InvalidBlock> {
         self.begun.extend_from_slice(octets);
         let mut end = 0;
         while let Some(head) = self.begun.get(end..end + 8) {
             let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
             if !(SHORTEST..=LONGEST).contains(&length) || !length.is_multiple_of(4) {
-                return Err(NotABlock(length));
+                return Err(InvalidBlock(length));
             }
             if end + length > self.begun.len() {
                 break;
@@ -66,8 +66,8 @@ mod tests {
     fn what_is_no_block_is_refused() {
         for length in [0u32, 11, 13, 1 << 20, u32::MAX] {
             let octets = [6u32.to_le_bytes(), length.to_le_bytes()].concat();
-            let refused = Blocks::default().take(&octets);
-            assert_eq!(refused, Err(NotABlock(length as usize)));
+            let refused = BlockSplitter::default().take(&octets);
+            assert_eq!(refused, Err(InvalidBlock(length as usize)));
         }
     }
 
@@ -75,14 +75,14 @@ mod tests {
         #[test]
         fn pieces_of_any_size_give_the_same_blocks(sizes in proptest::collection::vec(1..90usize, 0..40)) {
             let whole = stream();
-            let (mut blocks, mut out, mut at) = (Blocks::default(), Vec::new(), 0);
+            let (mut blocks, mut out, mut at) = (BlockSplitter::default(), Vec::new(), 0);
             for size in sizes {
                 let end = (at + size).min(whole.len());
                 let cut = blocks.take(&whole[at..end]).expect("blocks");
                 out.extend(cut);
                 at = end;
                 // The output always ends between blocks.
-                prop_assert!(out.is_empty() || Blocks::default().take(&out).expect("blocks").len() == out.len());
+                prop_assert!(out.is_empty() || BlockSplitter::default().take(&out).expect("blocks").len() == out.len());
             }
             out.extend(blocks.take(&whole[at..]).expect("blocks"));
             prop_assert_eq!(out, whole);
@@ -90,7 +90,7 @@ mod tests {
 
         #[test]
         fn never_panics(octets: Vec<u8>) {
-            let _ = Blocks::default().take(&octets);
+            let _ = BlockSplitter::default().take(&octets);
         }
     }
 }

@@ -7,14 +7,14 @@ const BURST: u32 = 10;
 
 /// Tokens granted in turns. Unused tokens of a grant count for the next grant.
 #[derive(Debug)]
-pub struct Bucket {
+pub struct TokenBucket {
     rate: u32,
     /// Millionths of a packet.
     credit: u64,
     granted: u32,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// Returns a bucket for this many packets per second; full at first.
     pub fn new(rate: u32) -> Self {
         let mut bucket = Self {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_low_rate_is_kept_too() {
         // Three a second: a grant of 50 ms has less than one packet.
-        let mut bucket = Bucket::new(3);
+        let mut bucket = TokenBucket::new(3);
         let mut taken = 0;
         let mut left = 0;
         for turn in 0..200 {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_is_not_used_is_not_lost_and_not_hoarded() {
-        let mut bucket = Bucket::new(100);
+        let mut bucket = TokenBucket::new(100);
         assert_eq!(bucket.grant(Duration::ZERO, 0), 10);
         assert_eq!(bucket.grant(TURN, 10), 10);
         assert_eq!(bucket.grant(TURN, 4), 9);
@@ -89,7 +89,7 @@ mod tests {
         fn never_more_than_the_rate_and_a_burst(
             rate in 1..50_000u32, turns in proptest::collection::vec((0..200_000u64, 0..=u32::MAX), 0..100)
         ) {
-            let mut bucket = Bucket::new(rate);
+            let mut bucket = TokenBucket::new(rate);
             let (mut used, mut time, mut granted) = (0u64, 0u64, 0u32);
             for (micros, part) in turns {
                 let taken = (u64::from(granted) * u64::from(part) / u64::from(u32::MAX)) as u32;

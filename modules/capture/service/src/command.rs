@@ -12,7 +12,7 @@ use api::with_query;
 use clap::{Args, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::blocks::Blocks;
+use crate::blocks::BlockSplitter;
 use runtime::Error;
 use runtime::command::{Connection, client};
 use runtime::output::Output;
@@ -114,7 +114,7 @@ impl CaptureArgs {
                 SideArg::Out => Some(CaptureSide::Out),
                 SideArg::Both => None,
             },
-            octets: self.snaplen,
+            snaplen: self.snaplen,
             rate: self.rate,
             count: self.count,
             seconds: self.duration,
@@ -177,7 +177,7 @@ struct Target<'a, 'b> {
     path: Option<&'a Path>,
     file: Option<File>,
     output: &'a mut Output<'b>,
-    blocks: Blocks,
+    blocks: BlockSplitter,
     /// An error that explains more than a failure to write.
     failed: Option<Error>,
 }
@@ -188,7 +188,7 @@ impl<'a, 'b> Target<'a, 'b> {
             path,
             file: None,
             output,
-            blocks: Blocks::default(),
+            blocks: BlockSplitter::default(),
             failed: None,
         }
     }
@@ -216,7 +216,7 @@ impl<'a, 'b> Target<'a, 'b> {
                 .mode(0o600)
                 .open(path);
             let file = made.inspect_err(|error| {
-                self.failed = Some(Error::because(
+                self.failed = Some(Error::with_cause(
                     format!("cannot write {}", path.display()),
                     error,
                     "name another file with -w FILE",

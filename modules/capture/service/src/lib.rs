@@ -4,7 +4,7 @@ mod blocks;
 mod bucket;
 mod command;
 mod pcapng;
-mod running;
+mod session;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,24 +12,24 @@ use std::time::Instant;
 
 use answers::CaptureQuery;
 use answers::capture::SUMMARY_TRAILER;
-use api::server::streamed;
-use api::{Asked, Method, Problem, Route, Who};
+use api::server::stream_response;
+use api::{AccessLevel, ApiRequest, Method, Problem, Route};
 
-use running::Running;
 use runtime::Error;
-use runtime::daemon::{Face, Module, Router, Setup, Work};
-use runtime::registry::{Command, Entry, Group};
+use runtime::daemon::{ApiContext, Module, Router, Setup, Work};
+use runtime::registry::{Command, Group, ModuleEntry};
+use session::CaptureSession;
 
 /// Entry of the module.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     commands: || vec![Command::printing(Group::Diagnose, "capture", command::run)],
     begin: Some(begin),
-    ..Entry::named("capture")
+    ..ModuleEntry::named("capture")
 };
 
 /// At most one capture at a time, which bounds the load of a router.
 #[derive(Default)]
-pub struct Captures(RefCell<Option<Running>>);
+pub struct Captures(RefCell<Option<CaptureSession>>);
 
 /// Creates the module.
 ///
@@ -41,8 +41,12 @@ pub fn begin(_: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
 
 impl Captures {
     /// Begins a capture; returns the stream for the client. The capture ends when the
-    /// [`api::Drain`] is dropped.
-    fn open(&self, router: &mut Router, asked: &CaptureQuery) -> Result<api::Drain, Problem> {
+    /// [`api::StreamReceiver`] is dropped.
+    fn open(
+        &self,
+        router: &mut Router,
+        asked: &CaptureQuery,
+    ) -> Result<api::StreamReceiver, Problem> {
         // The client of the last capture may have disconnected a moment ago.
         self.poll(Instant::now(), router);
         let mut slot = self.0.borrow_mut();
@@ -52,7 +56,7 @@ impl Captures {
                 http://weir/v1/capture/stop`";
             return Err(Problem::new(409, "capture_runs", detail, hint));
         }
-        let (running, drain) = Running::begin(router, asked)?;
+        let (running, drain) = CaptureSession::start(router, asked)?;
         *slot = Some(running);
         Ok(drain)
     }
@@ -70,31 +74,31 @@ impl Captures {
 
 impl Module for Captures {
     /// Only root may see packets. A capture lasts as long as its client reads.
-    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn ApiContext>) -> Vec<Route> {
         let (begun, ended) = (Rc::clone(&self), self);
         let (begin_at, end_at) = (Rc::clone(face), Rc::clone(face));
-        let begin = move |asked: Asked<CaptureQuery>| {
+        let begin = move |asked: ApiRequest<CaptureQuery>| {
             let drain = begun.open(&mut begin_at.router(), &asked.query)?;
             let media = "application/x-pcapng";
-            Ok(streamed(media, drain, SUMMARY_TRAILER))
+            Ok(stream_response(media, drain, SUMMARY_TRAILER))
         };
-        let end = move |_: Asked| ended.end(&mut end_at.router());
+        let end = move |_: ApiRequest| ended.end(&mut end_at.router());
         vec![
-            Route::raw(Method::POST, "/v1/capture", Who::Root, begin),
-            Route::new(Method::POST, "/v1/capture/stop", Who::Root, end),
+            Route::raw(Method::POST, "/v1/capture", AccessLevel::Root, begin),
+            Route::new(Method::POST, "/v1/capture/stop", AccessLevel::Root, end),
         ]
     }
 
     fn poll_at(&self) -> Option<Instant> {
         let running = self.0.borrow();
-        running.as_ref().map(Running::turn_at)
+        running.as_ref().map(CaptureSession::turn_at)
     }
 
     /// Takes new packets, and ends a capture that is over.
     fn poll(&self, _: Instant, router: &mut Router) {
         let mut slot = self.0.borrow_mut();
         let Some(running) = slot.as_mut() else { return };
-        if running.turn(router)
+        if running.poll(router)
             && let Some(running) = slot.take()
         {
             running.finish(router);

@@ -64,7 +64,7 @@ pub struct Packet<'a> {
     /// Number of the packet's interface.
     pub interface: u32,
     /// Nanoseconds since 1970.
-    pub when: u64,
+    pub timestamp: u64,
     /// Into the router, or out of it.
     pub direction: Direction,
     /// A number shared by all records of the same packet.
@@ -73,7 +73,7 @@ pub struct Packet<'a> {
     pub length: u32,
     /// Kept bytes, from the Ethernet header on: three consecutive pieces, so that a VLAN tag can be
     /// inserted.
-    pub octets: [&'a [u8]; 3],
+    pub data: [&'a [u8]; 3],
     /// Optional comment.
     pub comment: Option<&'a str>,
 }
@@ -128,12 +128,12 @@ pub fn interface(out: &mut Vec<u8>, interface: &Interface) {
 /// Writes an Enhanced Packet Block.
 pub fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
     block(out, PACKET, |out| {
-        let kept: usize = packet.octets.iter().map(|piece| piece.len()).sum();
+        let kept: usize = packet.data.iter().map(|piece| piece.len()).sum();
         word(out, packet.interface);
-        time(out, packet.when);
+        time(out, packet.timestamp);
         word(out, kept as u32);
         word(out, packet.length);
-        for piece in packet.octets {
+        for piece in packet.data {
             out.extend_from_slice(piece);
         }
         pad(out);
@@ -278,11 +278,11 @@ mod tests {
         let mut out = Vec::new();
         let sent = Packet {
             interface: 3,
-            when: 0x0102_0304_0506_0708,
+            timestamp: 0x0102_0304_0506_0708,
             direction: Direction::Outbound,
             id: 9,
             length: 1500,
-            octets: [b"ab", b"cd", b"e"],
+            data: [b"ab", b"cd", b"e"],
             comment: Some("hi"),
         };
         packet(&mut out, &sent);

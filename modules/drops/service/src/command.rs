@@ -7,7 +7,7 @@ use clap::Args;
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Align, Output, Table, Tone, WIDTH, harmless, units, wrap};
+use runtime::output::{Align, Output, Table, Tone, WIDTH, sanitize, units, wrap};
 
 /// List packets that weir drops early, as netfilter or a route would
 #[derive(Args, Debug)]
@@ -84,10 +84,10 @@ fn head(name: &str, state: &DropState, more: &str, output: &mut Output<'_>) -> i
         (false, Some(reason)) => (format!("off: {reason}"), Tone::Warn),
         (false, None) => ("off".to_owned(), Tone::Warn),
     };
-    let title = output.toned(Tone::Bold, &harmless(name));
+    let title = output.toned(Tone::Bold, &sanitize(name));
     output.line(&format!(
         "{title}: {}",
-        output.toned(tone, &harmless(&word))
+        output.toned(tone, &sanitize(&word))
     ))?;
     if state.active || !more.starts_with("0 ") {
         for line in wrap(more, WIDTH - 2) {

@@ -2,7 +2,7 @@
 
 mod command;
 pub mod config;
-mod keeper;
+mod lists;
 mod permit;
 mod show;
 mod state;
@@ -10,16 +10,16 @@ mod state;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use api::{Route, Who};
+use api::{AccessLevel, Route};
 
-use keeper::{DropSettings, Keeper};
+use lists::{DropLists, DropSettings};
 use runtime::Error;
 use runtime::config::Effective;
-use runtime::daemon::{Event, Face, Module, Report, Router, Setup};
-use runtime::registry::{Command, Entry, Group};
+use runtime::daemon::{ApiContext, Event, Module, Report, Router, Setup};
+use runtime::registry::{Command, Group, ModuleEntry};
 
 /// Entry of the module.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     sections: &config::SECTIONS,
     commands: || vec![Command::printing(Group::Diagnose, "drops", command::run)],
     status: |status, output| match &status.drops {
@@ -30,27 +30,27 @@ pub const ENTRY: Entry = Entry {
         options.learn_drops = *effective.of::<config::Drops>().learn && !options.shadow;
     },
     begin: Some(begin),
-    ..Entry::named("drops")
+    ..ModuleEntry::named("drops")
 };
 
 /// Lists of the packet path, kept in step with the kernel.
-struct Drops(RefCell<Keeper>);
+struct Drops(RefCell<DropLists>);
 
 /// Creates the module, and applies the configuration to the packet path.
 ///
 /// # Errors
 /// None.
 pub fn begin(setup: &Setup<'_>, router: &mut Router) -> Result<Rc<dyn Module>, Error> {
-    let drops = Drops(RefCell::new(Keeper::default()));
+    let drops = Drops(RefCell::new(DropLists::default()));
     drops.configure(setup.effective, router);
     Ok(Rc::new(drops))
 }
 
 impl Module for Drops {
-    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn ApiContext>) -> Vec<Route> {
         let face = Rc::clone(face);
         let shown = move |()| Ok(show::shown(&self.0.borrow(), &mut face.router()));
-        vec![Route::get("/v1/drops", Who::User, shown)]
+        vec![Route::get("/v1/drops", AccessLevel::User, shown)]
     }
 
     fn configure(&self, effective: &Effective, router: &mut Router) {
@@ -64,14 +64,14 @@ impl Module for Drops {
         let legacy = router.core.has_legacy_firewall();
         let Router { core, path, .. } = router;
         match event {
-            Event::Kernel(event) => keeper().heard(event, path),
+            Event::Kernel(event) => keeper().on_event(event, path),
             Event::Settled => keeper().permit(core, path, true),
-            Event::Sets(events) => keeper().changed(events, path),
+            Event::Sets(events) => keeper().on_set_events(events, path),
             Event::RulesetReading => keeper().rules_reading(),
             Event::Ruleset(read) => keeper().rules(read.map(|text| &text.rules), legacy, path),
             Event::Tick => {
                 let mut keeper = keeper();
-                if !keeper.wanted() {
+                if !keeper.is_enabled() {
                     return;
                 }
                 keeper.tick(path);

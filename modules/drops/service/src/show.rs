@@ -8,15 +8,15 @@ use datapath::{Datapath, DropCount, DropList};
 use kernel::{Prefix, Protocol};
 use offload_core::drops::routes::Fate;
 
-use super::keeper::{Keeper, add};
-use super::state::{Doubt, SetState};
+use super::lists::{DropLists, add};
+use super::state::{SetState, UnusedReason};
 use runtime::daemon::{Router, names, witness};
 
 /// Largest number of prefixes and tuples shown of each list.
 const BUSIEST: usize = 32;
 
 /// Returns the answer to `GET /v1/drops`.
-pub fn shown(keeper: &Keeper, router: &mut Router) -> Drops {
+pub fn shown(keeper: &DropLists, router: &mut Router) -> Drops {
     Drops {
         learned: learned(router),
         sets: sets(keeper, &router.path),
@@ -102,7 +102,7 @@ fn count(path: &Datapath, list: DropList, prefix: &Prefix) -> DropCount {
         .unwrap_or_default()
 }
 
-fn sets(keeper: &Keeper, path: &Datapath) -> Vec<DropSet> {
+fn sets(keeper: &DropLists, path: &Datapath) -> Vec<DropSet> {
     let tells = path.drops.learns().is_some_and(|learns| learns.is_ok());
     let of_set = |(number, set): (usize, &SetState)| {
         let mut sum = set.gone;
@@ -115,9 +115,9 @@ fn sets(keeper: &Keeper, path: &Datapath) -> Vec<DropSet> {
         counts.iter().for_each(|(_, count)| add(&mut sum, *count));
         DropSet {
             name: set.name.to_string(),
-            state: state(set.doubt().map(Doubt::text)),
+            state: state(set.doubt().map(UnusedReason::text)),
             prefixes: set.prefixes.len() as u64,
-            left_out: set.left_out as u64,
+            left_out: set.skipped as u64,
             dropped: sum.dropped,
             sampled: sum.sampled,
             confirmed: tells.then_some(sum.confirmed),
@@ -127,10 +127,10 @@ fn sets(keeper: &Keeper, path: &Datapath) -> Vec<DropSet> {
     keeper.sets.iter().enumerate().map(of_set).collect()
 }
 
-fn routes(keeper: &Keeper, path: &Datapath) -> DropRoutes {
+fn routes(keeper: &DropLists, path: &Datapath) -> DropRoutes {
     let asked = (!keeper.settings.routes).then_some("not enabled: set `routes` under [drops]");
     let state_of = &keeper.routes;
-    let problem = asked.or(state_of.doubt().map(Doubt::text));
+    let problem = asked.or(state_of.doubt().map(UnusedReason::text));
     let counts: Vec<(Prefix, DropCount)> = state_of
         .listed
         .iter()
@@ -147,7 +147,7 @@ fn routes(keeper: &Keeper, path: &Datapath) -> DropRoutes {
 }
 
 /// Explains a tuple that is not a known flow, if weir drops it early.
-pub fn explain(keeper: &Keeper, router: &mut Router, asked: &FlowQuery) -> Option<Explanation> {
+pub fn explain(keeper: &DropLists, router: &mut Router, asked: &FlowQuery) -> Option<Explanation> {
     let FlowQuery::Tuple {
         protocol: wanted,
         endpoints,
@@ -205,7 +205,7 @@ fn learned_text(
 }
 
 fn listed_text(
-    keeper: &Keeper,
+    keeper: &DropLists,
     router: &Router,
     endpoints: &Endpoints,
 ) -> Option<(String, String)> {
@@ -213,7 +213,7 @@ fn listed_text(
     let source = keeper
         .listed
         .iter()
-        .filter(|(prefix, _)| kinds.sources && prefix.holds(&endpoints.source))
+        .filter(|(prefix, _)| kinds.sources && prefix.contains(&endpoints.source))
         .max_by_key(|(prefix, _)| prefix.length);
     if let Some((prefix, number)) = source {
         let set = &keeper.sets.get(*number)?.name;
@@ -231,7 +231,7 @@ fn listed_text(
         .routes
         .listed
         .iter()
-        .filter(|(prefix, _)| kinds.routes && prefix.holds(&endpoints.destination))
+        .filter(|(prefix, _)| kinds.routes && prefix.contains(&endpoints.destination))
         .max_by_key(|(prefix, _)| prefix.length)
         .filter(|(_, fate)| **fate != Fate::Hole);
     let (prefix, _) = route?;
@@ -246,9 +246,9 @@ fn listed_text(
 }
 
 /// Returns the counters for `weir status`; `None` if no early drops are configured.
-pub fn counts(keeper: &Keeper, router: &mut Router) -> Option<answers::DropCounts> {
+pub fn counts(keeper: &DropLists, router: &mut Router) -> Option<answers::DropCounts> {
     let listed = router.path.drops.listed_totals().unwrap_or_default();
-    keeper.wanted().then(|| answers::DropCounts {
+    keeper.is_enabled().then(|| answers::DropCounts {
         learned: router.path.drops.learned_totals().dropped,
         sets: listed.sources,
         routes: listed.routes,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use monitor_core::count::{Both, Count, Traffic};
+use monitor_core::count::{Count, Counts, Traffic};
 use weir_history_core::{By, Calendar, Error, Mac, Query, Settings, Store, Unit};
 
 const START: i64 = 1_795_176_000;
@@ -149,9 +149,9 @@ fn fill(store: &mut Store, now: i64, devices: u32) {
             let octets = 1000 + u64::from(device) * 7919 * 10u64.pow(number as u32);
             let count = |octets| Count {
                 packets: octets / 900 + 1,
-                octets,
+                bytes: octets,
             };
-            let both = Both {
+            let both = Counts {
                 received: count(octets),
                 sent: count(octets / 12),
             };

@@ -14,22 +14,22 @@ mod words;
 mod write;
 
 pub mod error;
-pub mod keeper;
 pub mod nft;
 pub mod periods;
 pub mod query;
 pub mod quota;
 pub mod settings;
 pub mod store;
+pub mod store_thread;
 pub mod usage;
 pub mod zone;
 
 pub use error::Error;
-pub use keeper::{Delta, Home, Keeper, Task};
 pub use periods::{Calendar, Span, Unit, Weekday};
 pub use query::{By, Key, Part, Period, Query};
 pub use settings::Settings;
 pub use store::Store;
+pub use store_thread::{Delta, StoreThread, Task, ThreadHost};
 pub use usage::Usage;
 
 pub use net::Mac;

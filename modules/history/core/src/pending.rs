@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use monitor_core::count::{Both, Count, Traffic};
+use monitor_core::count::{Count, Counts, Traffic};
 
 use crate::Mac;
 
@@ -36,9 +36,9 @@ pub fn add(sum: &mut Traffic, more: &Traffic) {
     add_both(&mut sum.lan, &more.lan);
 }
 
-fn add_both(sum: &mut Both, more: &Both) {
+fn add_both(sum: &mut Counts, more: &Counts) {
     let plus = |sum: &mut Count, more: &Count| {
-        sum.octets = sum.octets.saturating_add(more.octets).min(MOST);
+        sum.bytes = sum.bytes.saturating_add(more.bytes).min(MOST);
         sum.packets = sum.packets.saturating_add(more.packets).min(MOST);
     };
     plus(&mut sum.received, &more.received);
@@ -46,14 +46,14 @@ fn add_both(sum: &mut Both, more: &Both) {
 }
 
 /// Returns the bytes of both directions that crossed an uplink, which count for quotas.
-pub fn octets(traffic: &Traffic) -> u64 {
+pub fn bytes(traffic: &Traffic) -> u64 {
     size(traffic)[0]
 }
 
 /// Size for an order: first Internet traffic, then LAN traffic.
 pub fn size(traffic: &Traffic) -> [u64; 2] {
     [&traffic.internet, &traffic.lan]
-        .map(|both| both.received.octets.saturating_add(both.sent.octets))
+        .map(|both| both.received.bytes.saturating_add(both.sent.bytes))
 }
 
 /// Traffic by device and application (a number, see [`crate::words::Words`]).
@@ -252,8 +252,11 @@ mod tests {
     use super::*;
 
     fn traffic(octets: u64) -> Traffic {
-        let count = Count { packets: 1, octets };
-        let both = Both {
+        let count = Count {
+            packets: 1,
+            bytes: octets,
+        };
+        let both = Counts {
             sent: count,
             received: Count::default(),
         };
@@ -264,7 +267,7 @@ mod tests {
         pending
             .hours()
             .flat_map(|(_, sums)| sums.sorted())
-            .map(|(_, _, sum)| sum.internet.sent.octets)
+            .map(|(_, _, sum)| sum.internet.sent.bytes)
             .sum()
     }
 
@@ -293,7 +296,7 @@ mod tests {
             .into_iter()
             .find(|(device, _, _)| *device == 7 << 40);
         assert_eq!(
-            large.map(|(_, _, sum)| sum.internet.sent.octets),
+            large.map(|(_, _, sum)| sum.internet.sent.bytes),
             Some(100_000_000)
         );
         assert_eq!(total(&pending), 101_000_000);

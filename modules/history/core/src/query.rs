@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
 
-use monitor_core::count::{Both, Traffic};
+use monitor_core::count::{Counts, Traffic};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::Mac;
 use crate::pending::{self, OTHER, Pending, Sums};
 use crate::periods::{Calendar, Unit};
 use crate::schema::{SUMS, State};
-use crate::words::{OTHER_WORD, Words};
+use crate::words::{ApplicationIds, OTHER_WORD};
 
 /// An answer has at most so many periods, the oldest first; ask again from the end of the last. Two
 /// weeks of hours are 336.
@@ -105,7 +105,7 @@ impl std::fmt::Display for Key {
 /// Pending data in memory, with its words and names.
 pub(crate) struct Memory<'a> {
     pub pending: &'a Pending,
-    pub words: &'a Words,
+    pub words: &'a ApplicationIds,
     pub names: &'a HashMap<i64, String>,
     pub calendar: &'a Calendar,
 }
@@ -135,7 +135,7 @@ pub(crate) fn answer(
         connection,
         memory,
         query,
-        told: Vec::new(),
+        periods: Vec::new(),
         names: HashMap::new(),
     };
     if let Some(connection) = connection {
@@ -185,7 +185,7 @@ pub(crate) fn answer(
                 }
                 let (_, group) = current.get_or_insert_with(|| (start, Group::new()));
                 count(group, device, application, &traffic, query);
-                failed.is_none() && periods.told.len() < MOST_PERIODS
+                failed.is_none() && periods.periods.len() < MOST_PERIODS
             },
         )?;
         if let Some(error) = failed {
@@ -196,7 +196,7 @@ pub(crate) fn answer(
         }
     }
     periods.flush(&mut waiting, i64::MAX)?;
-    Ok(periods.told)
+    Ok(periods.periods)
 }
 
 /// Reads the Internet traffic of each device since an instant, by day, for closed days.
@@ -207,7 +207,7 @@ pub(crate) fn usage(
 ) -> rusqlite::Result<()> {
     let mut count = |start, device, _, traffic: Traffic| {
         if let Some(mac) = pending::device(device) {
-            add(start, mac, pending::octets(&traffic));
+            add(start, mac, pending::bytes(&traffic));
         }
         true
     };
@@ -236,11 +236,11 @@ fn rows(
         let sum = |index| -> rusqlite::Result<u64> {
             Ok(u64::try_from(row.get::<_, i64>(index)?).unwrap_or(0))
         };
-        let both = |first: usize| -> rusqlite::Result<Both> {
-            let mut both = Both::default();
-            both.received.octets = sum(first)?;
+        let both = |first: usize| -> rusqlite::Result<Counts> {
+            let mut both = Counts::default();
+            both.received.bytes = sum(first)?;
             both.received.packets = sum(first + 1)?;
-            both.sent.octets = sum(first + 2)?;
+            both.sent.bytes = sum(first + 2)?;
             both.sent.packets = sum(first + 3)?;
             Ok(both)
         };
@@ -281,7 +281,7 @@ struct Periods<'a> {
     connection: Option<&'a Connection>,
     memory: &'a Memory<'a>,
     query: &'a Query,
-    told: Vec<Period>,
+    periods: Vec<Period>,
     /// Names already read from the file.
     names: HashMap<i64, Option<String>>,
 }
@@ -299,7 +299,7 @@ impl Periods<'_> {
         for (key, traffic) in waiting.remove(&start).into_iter().flatten() {
             pending::add(group.entry(key).or_default(), &traffic);
         }
-        self.tell(start, group)
+        self.push(start, group)
     }
 
     /// Adds the periods in memory that begin before an instant.
@@ -309,19 +309,19 @@ impl Periods<'_> {
                 break;
             }
             let (start, group) = entry.remove_entry();
-            self.tell(start, group)?;
+            self.push(start, group)?;
         }
         Ok(())
     }
 
-    fn tell(&mut self, start: i64, group: Group) -> rusqlite::Result<()> {
+    fn push(&mut self, start: i64, group: Group) -> rusqlite::Result<()> {
         let from = self
             .memory
             .calendar
             .span(self.query.unit, self.query.from)
             .start;
         let outside = start < from || start >= self.query.to;
-        if group.is_empty() || outside || self.told.len() >= MOST_PERIODS {
+        if group.is_empty() || outside || self.periods.len() >= MOST_PERIODS {
             return Ok(());
         }
         let other = match self.query.by {
@@ -362,7 +362,7 @@ impl Periods<'_> {
                 traffic: rest,
             });
         }
-        self.told.push(period);
+        self.periods.push(period);
         Ok(())
     }
 

@@ -108,7 +108,7 @@ impl State {
     }
 
     /// The word for it: `within`, `warned`, `exceeded`, `cut`.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self.level {
             _ if self.cut() => "cut",
             Level::Within => "within",

@@ -360,7 +360,7 @@ fn text(path: &Path) -> bool {
 
 /// Moves a broken file aside, with its journal, and says where to. `date` goes into the name. Of
 /// older ones the last is kept.
-pub fn put_aside(path: &Path, date: &str) -> Result<PathBuf, Error> {
+pub fn set_aside(path: &Path, date: &str) -> Result<PathBuf, Error> {
     let free = |candidate: &PathBuf| fs::symlink_metadata(candidate).is_err();
     let aside = (1..1000)
         .map(|number| match number {

@@ -19,7 +19,7 @@ use crate::query::{self, Memory, Period, Query};
 use crate::schema::{self, File, State};
 use crate::settings::Settings;
 use crate::usage::Usage;
-use crate::words::Words;
+use crate::words::ApplicationIds;
 use crate::write::{self, Batch};
 
 /// A name has at most so many characters, as those that DHCP carries.
@@ -61,13 +61,13 @@ pub struct Store {
     file: Option<File>,
     /// The file system that it was on.
     disk: Option<u64>,
-    words: Words,
+    words: ApplicationIds,
     pending: Pending,
     /// Traffic counted before the clock was set.
     held: Sums,
     names: HashMap<i64, String>,
     /// Names in the file, as far as they were set in this run.
-    known: HashMap<i64, String>,
+    stored_names: HashMap<i64, String>,
     usage: Option<Usage>,
     /// The latest time that was believed, in this life or by the file.
     last: Option<i64>,
@@ -98,11 +98,11 @@ impl Store {
             calendar,
             file: None,
             disk: None,
-            words: Words::default(),
+            words: ApplicationIds::default(),
             pending: Pending::default(),
             held: Sums::default(),
             names: HashMap::new(),
-            known: HashMap::new(),
+            stored_names: HashMap::new(),
             usage: None,
             last: None,
             steady: None,
@@ -139,7 +139,7 @@ impl Store {
         if let (Some(usage), Some(mac)) = (&mut self.usage, pending::device(device)) {
             let at = best(&self.settings, self.last, now);
             if let Some(at) = at {
-                usage.add(at, mac, pending::octets(traffic));
+                usage.add(at, mac, pending::bytes(traffic));
                 usage.bound(self.settings.devices);
             }
         }
@@ -154,7 +154,7 @@ impl Store {
             .take(NAME)
             .collect();
         let code = pending::code(Some(mac));
-        if name.is_empty() || self.known.get(&code) == Some(&name) {
+        if name.is_empty() || self.stored_names.get(&code) == Some(&name) {
             return;
         }
         // Names are not traffic: names from a flood of devices may be dropped, and sent again.
@@ -169,11 +169,11 @@ impl Store {
         self.clock(now);
         let found = self.broken.borrow().clone();
         if let Some(reason) = found {
-            self.put_aside(now, reason)?;
+            self.set_aside(now, reason)?;
         }
         match self.try_flush(now) {
             Err(error) if error.corrupt() => {
-                self.put_aside(now, reason(&error))?;
+                self.set_aside(now, reason(&error))?;
                 self.try_flush(now)
             }
             // SQLite opens what cannot be written for reading; meanwhile the disk may be mounted
@@ -243,7 +243,7 @@ impl Store {
                 .flat_map(|(hour, sums)| sums.iter().map(move |entry| (hour, entry)));
             for (at, (device, _, traffic)) in pending.chain(held) {
                 if let Some(mac) = pending::device(device) {
-                    usage.add(at, mac, pending::octets(&traffic));
+                    usage.add(at, mac, pending::bytes(&traffic));
                 }
             }
             usage.bound(most);
@@ -328,10 +328,10 @@ impl Store {
         written.map_err(|source| self.error(source))?;
         self.pending.clear();
         self.words.save();
-        if self.known.len() + names.len() > 4 * self.settings.devices {
-            self.known.clear();
+        if self.stored_names.len() + names.len() > 4 * self.settings.devices {
+            self.stored_names.clear();
         }
-        self.known.extend(names);
+        self.stored_names.extend(names);
         self.names.clear();
         Ok(())
     }
@@ -342,7 +342,7 @@ impl Store {
         self.mounted()?;
         let opened = match schema::open(&self.path, self.settings.limit) {
             Err(error) if error.corrupt() => {
-                self.put_aside(now, reason(&error))?;
+                self.set_aside(now, reason(&error))?;
                 schema::open(&self.path, self.settings.limit)
             }
             other => other,
@@ -353,7 +353,8 @@ impl Store {
             write::trim(&mut file.connection, self.settings.limit)
                 .map_err(|source| self.error(source))?;
         }
-        let mut words = Words::load(&file.connection).map_err(|source| self.error(source))?;
+        let mut words =
+            ApplicationIds::load(&file.connection).map_err(|source| self.error(source))?;
         let state = State::load(&file.connection).map_err(|source| self.error(source))?;
         if !self.words.is_fresh() {
             let numbers = words.renumbering(&self.words);
@@ -361,7 +362,7 @@ impl Store {
             self.held.renumber(&numbers);
         }
         self.words = words;
-        self.known.clear();
+        self.stored_names.clear();
         self.usage = None;
         let known = state.map(|state| state.hour);
         self.last = self.last.or(known.filter(|hour| self.settings.sane(*hour)));
@@ -390,12 +391,12 @@ impl Store {
         }
     }
 
-    fn put_aside(&mut self, now: i64, reason: String) -> Result<(), Error> {
+    fn set_aside(&mut self, now: i64, reason: String) -> Result<(), Error> {
         // Closed first: closing may still remove the journal.
         self.file = None;
         let (year, month, day) = self.calendar.date(now);
         let date = format!("{year:04}{month:02}{day:02}");
-        let aside = schema::put_aside(&self.path, &date)?;
+        let aside = schema::set_aside(&self.path, &date)?;
         self.broken.replace(None);
         self.notices.push(Notice::Broken { aside, reason });
         Ok(())

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 /// Words for applications, and their numbers in the file.
 #[derive(Debug)]
-pub struct Words {
+pub struct ApplicationIds {
     words: Vec<String>,
     saved: usize,
 }
@@ -14,7 +14,7 @@ pub const OTHER_WORD: &str = "other";
 /// Maximum number of distinct applications. weir's own words are some dozens.
 const MOST_WORDS: usize = 256;
 
-impl Default for Words {
+impl Default for ApplicationIds {
     fn default() -> Self {
         Self {
             words: vec![OTHER_WORD.to_owned()],
@@ -23,7 +23,7 @@ impl Default for Words {
     }
 }
 
-impl Words {
+impl ApplicationIds {
     /// Returns the number of a word; 0, `other`, for an invalid word or one too many.
     pub fn number(&mut self, word: &str) -> u16 {
         let known = self.words.iter().position(|known| known == word);

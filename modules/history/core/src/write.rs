@@ -1,21 +1,21 @@
 //! Write transaction: adds pending traffic to its hours, closed hours to their days and months, and
 //! deletes what is too old.
 
-use monitor_core::count::Both;
+use monitor_core::count::Counts;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::pending::{MOST, OTHER, Pending};
 use crate::periods::{Calendar, Unit};
 use crate::schema::{COLUMNS, PAGE, SUMS, State};
 use crate::settings::Settings;
-use crate::words::Words;
+use crate::words::ApplicationIds;
 
 /// Data of a write.
 pub struct Batch<'a> {
     /// Traffic.
     pub pending: &'a Pending,
     /// Applications.
-    pub words: &'a Words,
+    pub words: &'a ApplicationIds,
     /// Devices that have another name than before.
     pub names: &'a [(i64, String)],
     /// The time by which age is judged; `None` while the clock is new and may be wrong.
@@ -137,11 +137,11 @@ fn insert(
     ))?;
     for (device, application, traffic) in sums.sorted() {
         // All are below MOST, which is below 2^63.
-        let of = |both: &Both| {
+        let of = |both: &Counts| {
             [
-                both.received.octets,
+                both.received.bytes,
                 both.received.packets,
-                both.sent.octets,
+                both.sent.bytes,
                 both.sent.packets,
             ]
             .map(|sum| sum as i64)

@@ -18,18 +18,18 @@ const LARGEST: u64 = 256 * 1024;
 
 /// Time zone, and its source.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct DetectedZone {
     /// The rules.
     pub zone: TimeZone,
     /// `TZ`, a path, or `none` for UTC.
     pub source: String,
     /// Unusable sources, one sentence each.
-    pub passed_over: Vec<String>,
+    pub skipped: Vec<String>,
 }
 
 /// The zone of this system. Reads files: call it before the process confines itself, and again at a
 /// reload.
-pub fn system() -> Found {
+pub fn system() -> DetectedZone {
     let variable = std::env::var("TZ").ok();
     find(variable.as_deref(), &|path| {
         let mut text = Vec::new();
@@ -43,12 +43,12 @@ pub fn system() -> Found {
 }
 
 /// Finds the zone with the given variable and files; `read` returns `None` for a missing file.
-pub fn find(variable: Option<&str>, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Found {
+pub fn find(variable: Option<&str>, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> DetectedZone {
     let mut passed_over = Vec::new();
-    let found = |zone, source: String, passed_over| Found {
+    let found = |zone, source: String, passed_over| DetectedZone {
         zone,
         source,
-        passed_over,
+        skipped: passed_over,
     };
     // POSIX leaves an empty TZ open; all C libraries take it for UTC.
     if variable == Some("") {
@@ -152,7 +152,7 @@ mod tests {
                 (path == Path::new("/usr/share/zoneinfo/UTC"))
                     .then(|| std::fs::read(path).expect("a zone file"))
             });
-            assert_eq!(found.source, "TZ", "{text}: {:?}", found.passed_over);
+            assert_eq!(found.source, "TZ", "{text}: {:?}", found.skipped);
             assert_eq!(offset(&found.zone, WINTER), seconds, "{text}");
         }
     }
@@ -187,8 +187,8 @@ mod tests {
             });
             assert_eq!(found.source, "none");
             assert_eq!(offset(&found.zone, SUMMER), 0);
-            assert_eq!(found.passed_over.len(), 3, "{:?}", found.passed_over);
-            assert!(found.passed_over.iter().all(|said| !said.contains('\n')));
+            assert_eq!(found.skipped.len(), 3, "{:?}", found.skipped);
+            assert!(found.skipped.iter().all(|said| !said.contains('\n')));
         }
     }
 

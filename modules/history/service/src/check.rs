@@ -8,7 +8,7 @@ use kernel::Mac;
 use net::mac::parse_short as mac;
 
 use super::config::QuotaSettings;
-use super::past;
+use super::recorder;
 use crate::devices::DeviceSettings;
 use runtime::Error;
 use runtime::check::Feature;
@@ -56,8 +56,8 @@ fn features(effective: &Effective, seen: Option<&BTreeSet<Mac>>) -> Vec<Feature>
         hint: Some(hint),
         ..Feature::default()
     };
-    let idle = past::idle(effective).map(|name| {
-        let doubt = past::doubt_of(name);
+    let idle = recorder::idle(effective).map(|name| {
+        let doubt = recorder::doubt_of(name);
         feature(name, doubt.what, doubt.hint)
     });
     let named: BTreeSet<Mac> = effective

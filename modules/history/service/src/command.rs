@@ -9,10 +9,10 @@ use api::with_query;
 use clap::{Args, ValueEnum};
 
 use runtime::Error;
-use runtime::command::{Connection, Format, called, client};
+use runtime::command::{Connection, Format, client, device_names};
 use runtime::output::dates::{Moment, NotADate, Span};
 use runtime::output::{
-    Align, Cell, Charset, CharsetArg, Output, Table, Tone, clipped, harmless, units,
+    Align, Cell, Charset, CharsetArg, Output, Table, Tone, clipped, sanitize, units,
 };
 use window::Window;
 
@@ -95,7 +95,7 @@ pub fn run(args: &HistoryArgs, output: &mut Output<'_>) -> Result<(), Error> {
     }
     let client = client(&args.connection)?;
     let device = match &args.device {
-        Some(wanted) => Some(called::mac_of(&client.get("/v1/devices")?, wanted)?),
+        Some(wanted) => Some(device_names::mac_of(&client.get("/v1/devices")?, wanted)?),
         None => None,
     };
     let now = net::clock::unix_seconds();
@@ -225,7 +225,7 @@ fn label(unit: HistoryUnit, period: &Period, offset: i32) -> String {
 
 fn name(part: &Part) -> String {
     let name = part.name.as_deref().filter(|name| !name.trim().is_empty());
-    clipped(&harmless(name.unwrap_or(&part.key)), LONGEST_NAME)
+    clipped(&sanitize(name.unwrap_or(&part.key)), LONGEST_NAME)
 }
 
 /// Returns the number of hidden parts, and their sums.

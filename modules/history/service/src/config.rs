@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use runtime::config::{Naming, Octets, Section, table, words};
+use runtime::config::{ByteSize, Naming, Section, table, words};
 
 /// Sections of this module in the configuration file.
 pub const SECTIONS: [Section; 2] = [
@@ -32,7 +32,7 @@ table! {
         Live flush: Duration = Duration::from_secs(600),
             Duration::from_secs(1) => Duration::from_secs(86_400);
         /// Largest size of the file; the oldest hours are removed first.
-        Live limit: Octets = Octets(16 << 20);
+        Live limit: ByteSize = ByteSize(16 << 20);
         /// Day on which a month begins, as your provider counts.
         Live month_begins: u8 = 1, 1 => 28;
     }
@@ -43,7 +43,7 @@ table! {
     QuotaSettings {
         /// Traffic that the device may use, both directions together; 0: unlimited. NAME is a
         /// hardware address, the name of a device in `[devices]`, or "default" for all others.
-        Live limit: Octets = Octets(0);
+        Live limit: ByteSize = ByteSize(0);
         /// Period of the quota.
         Live per: QuotaPeriod = QuotaPeriod::Month;
         /// Percentage of the quota from which a warning is shown.

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use kernel::Mac;
-use monitor_core::names::Known;
+use monitor_core::names::NameEntry;
 use net::mac::{is_station, parse_short as mac};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use runtime::config::{Effective, FileValue, Naming, Wrong, near, table};
+use runtime::config::{Effective, FileValue, Naming, ValueError, near, table};
 
 table! {
     /// `[devices.MAC]`: a device, by its hardware address.
     DeviceSettings {
         /// Name of the device, overriding the name that the device reports.
-        Live name: Line = Line(None);
+        Live name: LabelText = LabelText(None);
         /// Owner or location of the device.
-        Live owner: Line = Line(None);
+        Live owner: LabelText = LabelText(None);
         /// Kind of the device, for its picture on the page.
         Live icon: Icon = Icon(None);
     }
@@ -34,9 +34,9 @@ impl DeviceSettings {
 
 /// A text on one line, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line(pub Option<String>);
+pub struct LabelText(pub Option<String>);
 
-impl Line {
+impl LabelText {
     /// Valid values, in words.
     pub const ALLOWED: &'static str = "a text in quotes, on one line, of 63 bytes at most";
 
@@ -52,10 +52,10 @@ impl Line {
     }
 }
 
-impl FileValue for Line {
+impl FileValue for LabelText {
     const ALLOWED: &'static str = Self::ALLOWED;
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         Self::of(value.as_str().ok_or(None)?).ok_or(None)
     }
 
@@ -104,7 +104,7 @@ impl FileValue for Icon {
         \"tv\", \"speaker\", \"console\", \"camera\", \"printer\", \"lamp\", \"appliance\", \
         \"server\", \"router\", or \"\" for none";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let word = value.as_str().ok_or(None)?;
         Self::of(word).ok_or_else(|| near(value, word, &Self::WORDS, Self::ALLOWED))
     }
@@ -141,7 +141,7 @@ pub fn labels(effective: &Effective) -> BTreeMap<Mac, Label> {
 }
 
 /// Returns the devices with this name in the configuration, in any case.
-pub fn called<'a>(effective: &'a Effective, name: &str) -> impl Iterator<Item = Mac> + 'a {
+pub fn macs_named<'a>(effective: &'a Effective, name: &str) -> impl Iterator<Item = Mac> + 'a {
     let name = name.to_lowercase();
     let devices = effective.named::<DeviceSettings>().iter();
     devices.filter_map(move |(address, said)| {
@@ -151,9 +151,9 @@ pub fn called<'a>(effective: &'a Effective, name: &str) -> impl Iterator<Item = 
 }
 
 /// Returns the names in the labels.
-pub fn known(labels: &BTreeMap<Mac, Label>) -> Vec<Known> {
+pub fn name_entries(labels: &BTreeMap<Mac, Label>) -> Vec<NameEntry> {
     let named = labels.iter().filter(|(_, label)| label.name.is_some());
-    let known = |(mac, label): (&Mac, &Label)| Known {
+    let known = |(mac, label): (&Mac, &Label)| NameEntry {
         mac: Some(*mac),
         address: None,
         name: label.name.clone(),

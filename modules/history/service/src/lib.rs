@@ -5,16 +5,16 @@ mod command;
 pub mod config;
 pub mod devices;
 pub mod firewall;
-pub mod past;
+pub mod recorder;
 
-use runtime::registry::{Command, Entry, Group};
+use runtime::registry::{Command, Group, ModuleEntry};
 
 /// Entry of the history in the list of modules.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     sections: &config::SECTIONS,
     tables: &[history_core::nft::TABLE],
     commands: || vec![Command::printing(Group::See, "history", command::run)],
     check: check::check,
-    doubt: past::doubt,
-    ..Entry::named("history")
+    doubt: recorder::doubt,
+    ..ModuleEntry::named("history")
 };

@@ -72,7 +72,7 @@ impl Application {
     ];
 
     /// Returns the word of the application.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Web => "web",
             Self::Video => "video",
@@ -127,28 +127,28 @@ impl Application {
 
 impl fmt::Display for Application {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.word())
+        formatter.pad(self.as_str())
     }
 }
 
 impl FromStr for Application {
-    type Err = UnknownWord;
+    type Err = UnknownApplication;
 
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+    fn from_str(word: &str) -> Result<Self, UnknownApplication> {
         let all = Self::ALL.into_iter();
         all.into_iter()
-            .find(|application| application.word() == word)
-            .ok_or(UnknownWord)
+            .find(|application| application.as_str() == word)
+            .ok_or(UnknownApplication)
     }
 }
 
 /// Not the word of an [`Application`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownWord;
+pub struct UnknownApplication;
 
-impl fmt::Display for UnknownWord {
+impl fmt::Display for UnknownApplication {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = Application::ALL.map(Application::word).join(", ");
+        let words = Application::ALL.map(Application::as_str).join(", ");
         write!(
             formatter,
             "unknown application; valid applications: {words}"
@@ -156,7 +156,7 @@ impl fmt::Display for UnknownWord {
     }
 }
 
-impl std::error::Error for UnknownWord {}
+impl std::error::Error for UnknownApplication {}
 
 /// Numbers of IP protocols that carry others: IPv4 and IPv6 in IP, GRE, ESP, AH, EtherIP, L2TP.
 const PROTOCOLS_OF_TUNNELS: [u8; 7] = [4, 41, 47, 50, 51, 97, 115];
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn words() {
         for application in Application::ALL {
-            assert_eq!(application.word().parse(), Ok(application));
+            assert_eq!(application.as_str().parse(), Ok(application));
         }
         assert_eq!(Application::Video.to_string(), "video");
         let error = "Video".parse::<Application>().expect_err("another word");

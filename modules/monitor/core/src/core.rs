@@ -5,27 +5,30 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::{Ends, Mac, TalkKey};
+use kernel::{ConversationKey, Endpoints, Mac};
 
 use crate::apps::Application;
-use crate::count::{Both, Count, Traffic};
+use crate::conversation::{Conversation, ConversationReport, Pressure};
+use crate::conversation_table::{BYTES_PER_CONVERSATION, ConversationTable, Slot};
+use crate::count::{Count, Counts, Traffic};
 use crate::device::{Device, Devices};
 use crate::edge::Edge;
-use crate::flood::{FULL, IN_A_FLOOD};
+use crate::flood::{FLOOD_LEVEL, FLOOD_TIMEOUT};
 use crate::latency;
 use crate::names::bounded::Bounded;
-use crate::names::{Client, Learned, Names, Source};
+use crate::names::{Client, NameObservation, Names, Source};
 use crate::neighbours::Neighbours;
 use crate::networks::Networks;
 use crate::pairs::Pairs;
 use crate::port::Port;
-use crate::reading::{Bridged, Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
+use crate::reading::{
+    BridgedTraffic, Direction, ForwardedTraffic, Millis, Reading, RttSample, UnrecordedPortTraffic,
+    UnrecordedStationTraffic,
+};
 use crate::reports::Reports;
-use crate::talk::{Pressure, Talk, Told};
-use crate::talks::{OCTETS, Slot, Talks};
 
 /// A port and a VLAN as one number, for [`names`](crate::names).
-pub fn place(port: u32, vlan: u16) -> u64 {
+pub fn observation_point(port: u32, vlan: u16) -> u64 {
     u64::from(port) << 16 | u64::from(vlan)
 }
 
@@ -47,16 +50,16 @@ fn scope(address: &IpAddr) -> u8 {
     }
 }
 
-fn application(key: &TalkKey, name: Option<&str>) -> Application {
-    Application::of(key.protocol, key.station_port, key.far_port, name)
+fn application(key: &ConversationKey, name: Option<&str>) -> Application {
+    Application::of(key.protocol, key.station_port, key.remote_port, name)
 }
 
 /// Returns a count of one direction and its link-layer bytes in the form for both directions.
-fn one_way(way: Way, count: Count, link: u64) -> (Both, [u64; 2]) {
-    let mut both = Both::default();
+fn one_way(way: Direction, count: Count, link: u64) -> (Counts, [u64; 2]) {
+    let mut both = Counts::default();
     match way {
-        Way::Sent => both.sent = count,
-        Way::Received => both.received = count,
+        Direction::Sent => both.sent = count,
+        Direction::Received => both.received = count,
     }
     let mut links = [0; 2];
     links[way as usize] = link;
@@ -67,11 +70,11 @@ fn one_way(way: Way, count: Count, link: u64) -> (Both, [u64; 2]) {
 const LATE: Millis = 2000;
 
 /// A conversation grew, at one of its two ports.
-struct Grown {
-    key: TalkKey,
+struct TrafficDelta {
+    key: ConversationKey,
     /// Hardware address of the station.
     mac: Mac,
-    count: Both,
+    count: Counts,
     /// See [`Reading::outside`].
     outside: bool,
     /// True if weir forwarded the traffic.
@@ -83,7 +86,7 @@ struct Grown {
 pub struct Limits {
     /// Conversations. Of those beyond, the ones that go on take the place of short ones; the others
     /// are counted for their device and port only.
-    pub talks: usize,
+    pub conversations: usize,
     /// Devices. Those beyond are counted for their port only.
     pub devices: usize,
     /// Neighbours with known addresses.
@@ -95,7 +98,7 @@ impl Limits {
     pub fn of_memory(octets: u64) -> Self {
         let octets = usize::try_from(octets).unwrap_or(usize::MAX);
         Self {
-            talks: octets / OCTETS,
+            conversations: octets / BYTES_PER_CONVERSATION,
             ..Self::default()
         }
     }
@@ -104,7 +107,7 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            talks: 65_536,
+            conversations: 65_536,
             devices: 4_096,
             neighbours: 16_384,
         }
@@ -114,14 +117,14 @@ impl Default for Limits {
 /// All that is counted.
 pub struct Monitor {
     limits: Limits,
-    talks: Talks,
+    conversations: ConversationTable,
     pairs: Pairs,
     devices: Devices,
     edge: Edge,
     neighbours: Neighbours,
     /// Far-end names of conversations without a reading so far: a hello is read sooner than the
     /// counters are.
-    said: Bounded<TalkKey, (Mac, Arc<str>, Millis)>,
+    early_names: Bounded<ConversationKey, (Mac, Arc<str>, Millis)>,
     /// Names of devices and far ends.
     pub names: Names,
     reports: Reports,
@@ -129,7 +132,7 @@ pub struct Monitor {
     turned: Millis,
     /// Fill level at the last turn.
     pressure: Pressure,
-    crowded: Count,
+    overflow: Count,
 }
 
 impl Monitor {
@@ -137,42 +140,42 @@ impl Monitor {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            talks: Talks::new(limits.talks),
+            conversations: ConversationTable::new(limits.conversations),
             pairs: Pairs::default(),
             devices: Devices::new(limits.devices),
             edge: Edge::default(),
             neighbours: Neighbours::new(limits.neighbours),
-            said: Bounded::new(SAID),
+            early_names: Bounded::new(SAID),
             names: Names::default(),
-            reports: Reports::new(limits.talks),
+            reports: Reports::new(limits.conversations),
             pressure: Pressure::default(),
             next: 1,
             turned: 0,
-            crowded: Count::default(),
+            overflow: Count::default(),
         }
     }
 
     /// Starts to collect usage per device for [`Monitor::take_usage`].
-    pub fn gather_usage(&mut self) {
+    pub fn collect_usage(&mut self) {
         self.devices.gather_usage();
     }
 
     /// Returns the usage per device and application since the last call. Uplink stations do not
     /// count as devices.
     pub fn take_usage(&mut self) -> HashMap<(Mac, Application), Traffic> {
-        self.judge();
+        self.classify();
         let edge = &self.edge;
         self.devices.take_usage(|device| edge.is_uplink(device))
     }
 
     /// Conversations that live, or did a moment ago.
-    pub fn talks(&self) -> impl Iterator<Item = &Talk> {
-        self.talks.values()
+    pub fn conversations(&self) -> impl Iterator<Item = &Conversation> {
+        self.conversations.values()
     }
 
     /// Returns a conversation.
-    pub fn talk(&self, key: &TalkKey) -> Option<&Talk> {
-        self.talks.get(key)
+    pub fn conversation(&self, key: &ConversationKey) -> Option<&Conversation> {
+        self.conversations.get(key)
     }
 
     /// Every station that was seen.
@@ -191,45 +194,51 @@ impl Monitor {
     }
 
     /// Conversations that are remembered, and how many can be.
-    pub fn remembered(&self) -> [usize; 2] {
-        [self.talks.len(), self.limits.talks]
+    pub fn occupancy(&self) -> [usize; 2] {
+        [self.conversations.len(), self.limits.conversations]
     }
 
     /// Returns the traffic of conversations for which there was no room, at all ports.
-    pub fn crowded(&self) -> Count {
-        self.crowded
+    pub fn overflow(&self) -> Count {
+        self.overflow
     }
 
     /// Looks for the other halves of new conversations. `leaves` returns the ends that the kernel
     /// gives packets with these ends, if known; `own` are the router's addresses.
-    pub fn pair(&mut self, leaves: impl FnMut(&Ends) -> Option<Ends>, own: &[IpAddr], now: Millis) {
+    pub fn pair(
+        &mut self,
+        leaves: impl FnMut(&Endpoints) -> Option<Endpoints>,
+        own: &[IpAddr],
+        now: Millis,
+    ) {
         let edge = &self.edge;
         let outside = |port, vlan| edge.is_outside(port, vlan);
-        self.pairs.find(&mut self.talks, leaves, outside, own, now);
+        self.pairs
+            .find(&mut self.conversations, leaves, outside, own, now);
     }
 
     /// Stores a name from a packet.
-    pub fn learn(&mut self, learned: &Learned, now: Millis) {
+    pub fn learn(&mut self, learned: &NameObservation, now: Millis) {
         self.names.learn(learned, now);
-        if let Learned::FlowName { key, mac, name, .. } = learned {
-            let (port, vlan) = at_place(key.place);
-            let key = TalkKey {
+        if let NameObservation::FlowName { key, mac, name, .. } = learned {
+            let (port, vlan) = at_place(key.observation_point);
+            let key = ConversationKey {
                 port,
                 vlan,
                 protocol: key.protocol,
                 station: key.station,
                 station_port: key.station_port,
-                far: key.far,
-                far_port: key.far_port,
+                remote: key.remote,
+                remote_port: key.remote_port,
             };
-            match self.talks.get_mut(&key) {
+            match self.conversations.get_mut(&key) {
                 // Another station may send with these addresses.
                 Some(talk) if talk.mac != *mac => {}
                 Some(talk) => {
                     talk.application = application(&key, Some(name));
-                    talk.far_name = Some(name.clone());
+                    talk.remote_name = Some(name.clone());
                 }
-                None => drop(self.said.put(key, (*mac, name.clone(), now))),
+                None => drop(self.early_names.put(key, (*mac, name.clone(), now))),
             }
         }
     }
@@ -240,25 +249,31 @@ impl Monitor {
     }
 
     /// Adds a port, or updates its properties.
-    pub fn port(&mut self, link: u32, name: &str, uplink: bool) {
-        self.port_with_vlans(link, name, uplink, BTreeSet::new());
+    pub fn set_port(&mut self, link: u32, name: &str, uplink: bool) {
+        self.set_port_with_vlans(link, name, uplink, BTreeSet::new());
     }
 
     /// Adds a port, of which only some VLANs may lead out: `vlans`.
-    pub fn port_with_vlans(&mut self, link: u32, name: &str, uplink: bool, vlans: BTreeSet<u16>) {
+    pub fn set_port_with_vlans(
+        &mut self,
+        link: u32,
+        name: &str,
+        uplink: bool,
+        vlans: BTreeSet<u16>,
+    ) {
         if self.edge.set_port(link, name, uplink, vlans) {
             // Another side is inside now.
-            self.pairs.begin_anew(&mut self.talks, self.turned);
+            self.pairs.reset(&mut self.conversations, self.turned);
         }
     }
 
     /// A device is gone.
-    pub fn port_gone(&mut self, link: u32) {
+    pub fn remove_port(&mut self, link: u32) {
         self.edge.remove_port(link);
     }
 
     /// Sets the next hops of default routes: their stations are uplinks.
-    pub fn gateways(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+    pub fn set_gateways(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         let gateways: HashSet<Mac> = addresses
             .into_iter()
             .filter_map(|address| self.neighbours.mac_of(&address))
@@ -269,9 +284,9 @@ impl Monitor {
         if !gateways.is_empty() {
             // Up to now the former gateways counted. Traffic of an unknown gateway seemed to stay
             // in the LAN.
-            self.judge();
-            for talk in self.talks.values_mut() {
-                talk.crosses = talk.crosses.filter(|crosses| *crosses);
+            self.classify();
+            for talk in self.conversations.values_mut() {
+                talk.crosses_uplink = talk.crosses_uplink.filter(|crosses| *crosses);
             }
         }
         self.edge.set_gateways(gateways);
@@ -283,7 +298,7 @@ impl Monitor {
     }
 
     /// A neighbour has this hardware address, or none.
-    pub fn neighbour(&mut self, address: IpAddr, mac: Option<Mac>) {
+    pub fn set_neighbour(&mut self, address: IpAddr, mac: Option<Mac>) {
         self.neighbours.update(address, mac);
     }
 
@@ -298,7 +313,7 @@ impl Monitor {
     pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
         let mut found = self.neighbours.addresses(&device.mac);
         if found.is_empty() && !self.is_uplink(device) && !device.is_router() {
-            found = device.used.iter().copied().collect();
+            found = device.used_addresses.iter().copied().collect();
         }
         found.sort_unstable_by_key(|address| (scope(address), *address));
         found
@@ -311,7 +326,7 @@ impl Monitor {
         if self.is_uplink(device) {
             return found;
         }
-        let used = device.used.iter().copied();
+        let used = device.used_addresses.iter().copied();
         let own = used.filter(|address| {
             let known = self.neighbours.mac_of(address);
             known.is_none() && self.edge.networks().is_on_link(*address)
@@ -323,40 +338,44 @@ impl Monitor {
     }
 
     /// Sets the port's traffic beyond records and stations: received, sent.
-    pub fn rest(&mut self, link: u32, rest: [Rest; 2]) {
+    pub fn set_unrecorded(&mut self, link: u32, rest: [UnrecordedPortTraffic; 2]) {
         if let Some(port) = self.edge.port_mut(link) {
-            port.rest(rest);
+            port.set_unrecorded(rest);
         }
     }
 
     /// Advances the clock; due every second, after the readings. Removes conversations that are
     /// over.
-    pub fn turn(&mut self, now: Millis) {
+    pub fn advance(&mut self, now: Millis) {
         let millis = now.saturating_sub(std::mem::replace(&mut self.turned, now));
-        self.judge();
+        self.classify();
         self.devices.turn(millis);
         self.edge.turn(millis);
-        self.turn_talks(millis, now);
+        self.advance_conversations(millis, now);
     }
 
     /// A record was read. Whether it is still wanted: `pressure` is how full the records of its
     /// family are, in 256ths.
-    pub fn reading(&mut self, reading: &Reading, pressure: u32, now: Millis) -> bool {
+    pub fn add_reading(&mut self, reading: &Reading, pressure: u32, now: Millis) -> bool {
         let Reading {
-            key, mac, grown, ..
+            key,
+            mac,
+            delta: grown,
+            ..
         } = *reading;
         let last = now.saturating_sub(reading.idle.as_millis() as Millis);
         let first = now.saturating_sub(reading.age.as_millis() as Millis);
         let packets = [grown.sent.packets, grown.received.packets];
-        let link = packets.map(|packets| packets * u64::from(reading.link));
-        let mut slot = self.talks.find(&key);
+        let link = packets.map(|packets| packets * u64::from(reading.link_header));
+        let mut slot = self.conversations.find(&key);
         // A removed conversation is not stored again, as long as it is silent.
-        if grown != Both::default() {
+        if grown != Counts::default() {
             if let Some(port) = self.edge.port_mut(key.port) {
-                port.talk(Some(key.vlan), grown, link);
+                port.add_conversation(Some(key.vlan), grown, link);
             }
-            slot = slot.or_else(|| self.open(&key, mac, first, reading.goes_on(), now));
-            let grown = Grown {
+            slot =
+                slot.or_else(|| self.add_conversation(&key, mac, first, reading.is_lasting(), now));
+            let grown = TrafficDelta {
                 key,
                 mac,
                 count: grown,
@@ -365,65 +384,70 @@ impl Monitor {
             };
             self.credit(&grown, slot, last);
         }
-        let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
-            self.crowded += grown.sum();
+        let Some(talk) = slot.and_then(|slot| self.conversations.at_mut(slot)) else {
+            self.overflow += grown.sum();
             // The conversation is not stored: its record is soon freed for another.
             let patience = match pressure {
-                ..FULL => Duration::from_secs(1),
-                _ => IN_A_FLOOD,
+                ..FLOOD_LEVEL => Duration::from_secs(1),
+                _ => FLOOD_TIMEOUT,
             };
             return reading.idle < patience;
         };
         talk.total += grown;
         talk.rate.add(grown);
         talk.last = talk.last.max(last);
-        if let Some(times) = reading.times {
+        if let Some(times) = reading.rtt {
             // A new record of the conversation starts at 0.
-            let before = if times.count < talk.metered.count || times.again < talk.metered.again {
+            let before = if times.count < talk.metered_rtt.count
+                || times.retransmits < talk.metered_rtt.retransmits
+            {
                 Default::default()
             } else {
-                talk.metered
+                talk.metered_rtt
             };
-            talk.metered = times;
-            let (waits, again) = latency::news(&before, &times);
-            talk.times.add(&before, &times);
+            talk.metered_rtt = times;
+            let (waits, again) = latency::changes(&before, &times);
+            talk.rtt.add(&before, &times);
             if waits[0].is_some() {
-                talk.timed = now;
+                talk.rtt_measured_at = now;
             }
-            for (sum, again) in talk.again.iter_mut().zip(again) {
+            for (sum, again) in talk.retransmits.iter_mut().zip(again) {
                 *sum += again;
             }
             if let Some(device) = self.devices.get_mut(&mac) {
-                device.waited(waits, again.iter().sum(), now);
+                device.add_rtt(waits, again.iter().sum(), now);
             }
         }
         talk.tcp_flags |= reading.tcp_flags;
-        talk.link = reading.link;
+        talk.link_header = reading.link_header;
         if talk.total == grown {
             talk.tos = reading.tos;
             talk.icmp = reading.icmp;
         }
         let silent = now.saturating_sub(talk.last);
-        u128::from(silent) < talk.patience(pressure).as_millis()
+        u128::from(silent) < talk.idle_timeout(pressure).as_millis()
     }
 
     /// Weir forwarded something past the meter.
-    pub fn forwarded(&mut self, forwarded: &Forwarded, now: Millis) {
-        let Forwarded {
-            key, way, count, ..
+    pub fn add_forwarded(&mut self, forwarded: &ForwardedTraffic, now: Millis) {
+        let ForwardedTraffic {
+            key,
+            direction: way,
+            count,
+            ..
         } = *forwarded;
-        let (grown, link) = one_way(way, count, forwarded.link);
+        let (grown, link) = one_way(way, count, forwarded.link_bytes);
         if let Some(port) = self.edge.port_mut(key.port) {
-            port.talk(Some(key.vlan), grown, link);
+            port.add_conversation(Some(key.vlan), grown, link);
         }
-        let mut slot = self.talks.find(&key);
-        let known = slot.and_then(|slot| Some(self.talks.at(slot)?.mac));
+        let mut slot = self.conversations.find(&key);
+        let known = slot.and_then(|slot| Some(self.conversations.at(slot)?.mac));
         let mac = known
             .or(forwarded.mac)
             .or_else(|| self.mac_of(&key.station))
             .unwrap_or_default();
-        slot = slot.or_else(|| self.open(&key, mac, now, true, now));
-        let more = Grown {
+        slot = slot.or_else(|| self.add_conversation(&key, mac, now, true, now));
+        let more = TrafficDelta {
             key,
             mac,
             count: grown,
@@ -431,8 +455,8 @@ impl Monitor {
             forwarded: true,
         };
         self.credit(&more, slot, now);
-        let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
-            self.crowded += grown.sum();
+        let Some(talk) = slot.and_then(|slot| self.conversations.at_mut(slot)) else {
+            self.overflow += grown.sum();
             return;
         };
         talk.total += grown;
@@ -442,36 +466,36 @@ impl Monitor {
     }
 
     /// Adds a waiting time of forwarded TCP. Unknown conversations are not timed.
-    pub fn waited(&mut self, waited: &Waited, now: Millis) {
-        let Some(talk) = self.talks.get_mut(&waited.key) else {
+    pub fn add_rtt(&mut self, waited: &RttSample, now: Millis) {
+        let Some(talk) = self.conversations.get_mut(&waited.key) else {
             return;
         };
         let mut waits = [None; 2];
-        let (way, micros) = (waited.way as usize, waited.micros);
-        talk.times.waited(way, micros, micros, 1);
+        let (way, micros) = (waited.direction as usize, waited.micros);
+        talk.rtt.add_sample(way, micros, micros, 1);
         waits[way] = Some(micros);
         if waits[0].is_some() {
-            talk.timed = now;
+            talk.rtt_measured_at = now;
         }
         if let Some(device) = self.devices.get_mut(&talk.mac) {
-            device.waited(waits, 0, now);
+            device.add_rtt(waits, 0, now);
         }
     }
 
     /// Weir passed frames from one member of a bridge to another: `mac` is the station behind this
     /// one.
-    pub fn bridged(&mut self, bridged: &Bridged, now: Millis) {
-        let Bridged {
+    pub fn add_bridged(&mut self, bridged: &BridgedTraffic, now: Millis) {
+        let BridgedTraffic {
             port,
             mac,
-            way,
+            direction: way,
             count,
-            link,
-            crosses,
+            link_bytes: link,
+            crosses_uplink: crosses,
         } = *bridged;
         let (grown, links) = one_way(way, count, link);
         if let Some(port) = self.edge.port_mut(port) {
-            port.talk(None, grown, links);
+            port.add_conversation(None, grown, links);
         }
         let gathers = self.devices.gathers();
         if let Some(device) = self.devices.station(mac, port, 0, now) {
@@ -479,14 +503,14 @@ impl Monitor {
             device.forwarded += grown;
             device.rate.add(grown);
             device.last = now;
-            device.used(gathers, Application::Other, grown, crosses);
+            device.add_usage(gathers, Application::Other, grown, crosses);
         }
     }
 
     /// A station has more without a record.
-    pub fn loose(&mut self, loose: &Loose, now: Millis) {
+    pub fn add_unrecorded(&mut self, loose: &UnrecordedStationTraffic, now: Millis) {
         if let Some(port) = self.edge.port_mut(loose.port) {
-            port.loose(loose.vlan, loose.unplaced, loose.other);
+            port.add_unrecorded(loose.vlan, loose.unplaced, loose.other);
         }
         let gathers = self.devices.gathers();
         // Records are full in floods, which go to the Internet mostly; and who makes one must not
@@ -496,13 +520,13 @@ impl Monitor {
             device.total += loose.unplaced;
             device.rate.add(loose.unplaced);
             device.last = now;
-            device.used(gathers, Application::Other, loose.unplaced, crosses);
+            device.add_usage(gathers, Application::Other, loose.unplaced, crosses);
         }
     }
 
     /// Adds to a station's sums. `slot`: the conversation, where it is remembered.
-    fn credit(&mut self, grown: &Grown, slot: Option<Slot>, last: Millis) {
-        let Grown {
+    fn credit(&mut self, grown: &TrafficDelta, slot: Option<Slot>, last: Millis) {
+        let TrafficDelta {
             key, mac, count, ..
         } = *grown;
         let beyond = self.edge.is_beyond(key.port, key.vlan, &mac);
@@ -511,27 +535,27 @@ impl Monitor {
         if !outside {
             doubtful.received = Count::default();
         }
-        let talk = slot.and_then(|slot| self.talks.at_mut(slot));
+        let talk = slot.and_then(|slot| self.conversations.at_mut(slot));
         let application = talk.as_ref().map(|talk| talk.application);
         // The destination is judged once both sides of the router are known. Traffic of another
         // station with equal ends does not belong to this conversation.
         let at_once = match talk {
             Some(talk) if talk.mac == mac => {
-                talk.unjudged += doubtful;
+                talk.unclassified += doubtful;
                 talk.outside |= outside;
                 false
             }
             _ => true,
         };
-        let crosses = at_once.then(|| self.edge.leads_out(&key, &mac, key.far));
+        let crosses = at_once.then(|| self.edge.leads_out(&key, &mac, key.remote));
         let application = application.unwrap_or(Application::Other);
         let gathers = self.devices.gathers();
         let Some(device) = self.devices.station(mac, key.port, key.vlan, last) else {
             return;
         };
-        device.used(gathers, application, count.since(&doubtful), false);
+        device.add_usage(gathers, application, count.since(&doubtful), false);
         if let Some(crosses) = crosses {
-            device.used(gathers, application, doubtful, crosses);
+            device.add_usage(gathers, application, doubtful, crosses);
         }
         device.total += count;
         if grown.forwarded {
@@ -542,82 +566,82 @@ impl Monitor {
         if count.sent != Count::default() {
             device.port = key.port;
             device.vlan = key.vlan;
-            device.uses(key.station);
+            device.add_address(key.station);
         }
     }
 
     /// Remembers one that is new. Where there is no room, it takes that of a short one, if it goes
     /// on itself.
-    fn open(
+    fn add_conversation(
         &mut self,
-        key: &TalkKey,
+        key: &ConversationKey,
         mac: Mac,
         first: Millis,
         goes_on: bool,
         now: Millis,
     ) -> Option<Slot> {
-        if self.talks.is_full() && !(goes_on && self.make_room(now)) {
+        if self.conversations.is_full() && !(goes_on && self.make_room(now)) {
             return None;
         }
         // A new conversation may belong to a new station.
         if let Some(device) = self.devices.station(mac, key.port, key.vlan, first) {
-            device.talks += 1;
+            device.conversations += 1;
         }
         let id = self.next;
         self.next += 1;
         // A name from an earlier conversation with these ports does not apply.
         let said = self
-            .said
+            .early_names
             .remove(key)
             .filter(|(by, _, when)| *by == mac && first <= when + LATE);
         let client = Client::new(mac, key.station);
-        let told = || self.names.far(client, key.far, first).cloned();
+        let told = || self.names.remote_name(client, key.remote, first).cloned();
         let far_name = said.map(|(_, name, _)| name).or_else(told);
-        let talk = Talk {
+        let talk = Conversation {
             id,
             application: application(key, far_name.as_deref()),
-            far_name,
+            remote_name: far_name,
             key: *key,
             mac,
-            total: Both::default(),
-            unjudged: Both::default(),
-            crosses: None,
-            crossed: false,
+            total: Counts::default(),
+            unclassified: Counts::default(),
+            crosses_uplink: None,
+            crossed_uplink: false,
             outside: false,
             xdp: None,
             rate: Default::default(),
             first,
             last: first,
             tcp_flags: 0,
-            times: Default::default(),
-            metered: Default::default(),
-            timed: 0,
-            again: [0; 2],
+            rtt: Default::default(),
+            metered_rtt: Default::default(),
+            rtt_measured_at: 0,
+            retransmits: [0; 2],
             tos: 0,
             icmp: (0, 0),
-            link: 0,
-            told: Both::default(),
-            told_again: [0; 2],
-            told_at: now,
-            leaves: None,
-            twin: None,
-            led: 0,
+            link_header: 0,
+            reported: Counts::default(),
+            reported_retransmits: [0; 2],
+            reported_at: now,
+            egress_endpoints: None,
+            other_half: None,
+            leaders: 0,
         };
-        let slot = self.talks.insert(talk);
-        self.pairs.opened(key, self.limits.talks, now);
+        let slot = self.conversations.insert(talk);
+        self.pairs.opened(key, self.limits.conversations, now);
         Some(slot)
     }
 
     /// The routes of the router are these.
-    pub fn networks(&mut self, networks: Networks) {
+    pub fn set_networks(&mut self, networks: Networks) {
         if *self.edge.networks() == networks {
             return;
         }
         // Up to now the former ones counted.
-        self.judge();
+        self.classify();
         self.edge.set_networks(networks);
-        for talk in self.talks.values_mut() {
-            talk.crosses = None;
+        for talk in self.conversations.values_mut() {
+            talk.crosses_uplink = None;
         }
     }
 
@@ -638,53 +662,53 @@ impl Monitor {
 
     /// Adds new traffic to the sums by destination; due before the sums are read, after
     /// [`Monitor::pair`] has found the other halves.
-    pub fn judge(&mut self) {
-        for slot in 0..self.talks.slots() {
-            self.judge_at(slot);
+    pub fn classify(&mut self) {
+        for slot in 0..self.conversations.slots() {
+            self.classify_at(slot);
         }
     }
 
-    fn judge_at(&mut self, slot: Slot) {
-        let Some(talk) = self.talks.at(slot) else {
+    fn classify_at(&mut self, slot: Slot) {
+        let Some(talk) = self.conversations.at(slot) else {
             return;
         };
         // Exports need a verdict, even if no packet came since it was forgotten.
-        if talk.unjudged == Both::default() && talk.crosses.is_some() {
+        if talk.unclassified == Counts::default() && talk.crosses_uplink.is_some() {
             return;
         }
         // While there is no uplink, what crossed one before still does.
-        let still = talk.crossed && !self.edge.networks().has_uplink();
-        let by_edge = || self.edge.crosses(talk, self.talks.other_side(talk));
-        let crosses = talk.crosses.unwrap_or_else(|| still || by_edge());
-        let Some(talk) = self.talks.at_mut(slot) else {
+        let still = talk.crossed_uplink && !self.edge.networks().has_uplink();
+        let by_edge = || self.edge.crosses(talk, self.conversations.other_half(talk));
+        let crosses = talk.crosses_uplink.unwrap_or_else(|| still || by_edge());
+        let Some(talk) = self.conversations.at_mut(slot) else {
             return;
         };
-        (talk.crosses, talk.crossed) = (Some(crosses), crosses);
-        let new = std::mem::take(&mut talk.unjudged);
+        (talk.crosses_uplink, talk.crossed_uplink) = (Some(crosses), crosses);
+        let new = std::mem::take(&mut talk.unclassified);
         let gathers = self.devices.gathers();
         if let Some(device) = self.devices.get_mut(&talk.mac) {
-            device.used(gathers, talk.application, new, crosses);
+            device.add_usage(gathers, talk.application, new, crosses);
         }
     }
 
     /// Activates reports by [`Monitor::take_told`]: of every conversation at its end, and of
     /// running ones each `active` milliseconds.
-    pub fn tell(&mut self, active: Option<Millis>) {
+    pub fn set_report_interval(&mut self, active: Option<Millis>) {
         self.reports.set_interval(active);
     }
 
     /// Advances the clock of all conversations: updates their rates, reports those that are due,
     /// and removes those that are over.
-    fn turn_talks(&mut self, millis: u64, now: Millis) {
+    fn advance_conversations(&mut self, millis: u64, now: Millis) {
         let (mut quiet, mut due) = (Vec::new(), Vec::new());
         let mut most = self.reports.room();
         let mut lasting = 0;
-        for talk in self.talks.values_mut() {
+        for talk in self.conversations.values_mut() {
             talk.rate.turn(millis);
             lasting += usize::from(!talk.is_short());
             // A conversation led by another is reported with its leader. If too many are due, the
             // rest wait for the next second.
-            if most == 0 || talk.led > 0 {
+            if most == 0 || talk.leaders > 0 {
                 continue;
             }
             if talk.is_quiet(self.pressure, now) {
@@ -695,16 +719,16 @@ impl Monitor {
                 most -= 1;
             }
         }
-        let pressure = std::mem::replace(&mut self.pressure, self.talks.pressure(lasting));
+        let pressure = std::mem::replace(&mut self.pressure, self.conversations.pressure(lasting));
         for key in &due {
-            self.reports.add(&mut self.talks, key, now);
+            self.reports.add(&mut self.conversations, key, now);
         }
-        let is_over = |key: &TalkKey| self.talks.is_over(key, pressure, now);
-        let mut over: Vec<TalkKey> = quiet.into_iter().filter(is_over).collect();
+        let is_over = |key: &ConversationKey| self.conversations.is_over(key, pressure, now);
+        let mut over: Vec<ConversationKey> = quiet.into_iter().filter(is_over).collect();
         while let Some(key) = over.pop() {
-            let twin = self.forget(&key, now);
-            let is_quiet = |twin: &TalkKey| {
-                let twin = self.talks.get(twin);
+            let twin = self.remove(&key, now);
+            let is_quiet = |twin: &ConversationKey| {
+                let twin = self.conversations.get(twin);
                 twin.is_some_and(|twin| twin.is_quiet(pressure, now))
             };
             over.extend(twin.filter(is_quiet));
@@ -717,40 +741,44 @@ impl Monitor {
         if self.reports.is_crowded() {
             return false;
         }
-        let Some(key) = self.talks.dispensable(now) else {
+        let Some(key) = self.conversations.dispensable(now) else {
             return false;
         };
-        let twin = self.forget(&key, now);
-        let had_few = |twin: &TalkKey| self.talks.get(twin).is_some_and(Talk::may_go);
+        let twin = self.remove(&key, now);
+        let had_few = |twin: &ConversationKey| {
+            self.conversations
+                .get(twin)
+                .is_some_and(Conversation::is_evictable)
+        };
         if let Some(twin) = twin.filter(had_few) {
-            self.forget(&twin, now);
+            self.remove(&twin, now);
         }
         true
     }
 
     /// Removes a conversation, and reports its rest. Returns a conversation that only this one led.
-    fn forget(&mut self, key: &TalkKey, now: Millis) -> Option<TalkKey> {
-        if let Some(slot) = self.talks.find(key) {
-            self.judge_at(slot);
+    fn remove(&mut self, key: &ConversationKey, now: Millis) -> Option<ConversationKey> {
+        if let Some(slot) = self.conversations.find(key) {
+            self.classify_at(slot);
         }
-        self.reports.add_ended(&mut self.talks, key, now);
-        let talk = self.talks.remove(key)?;
+        self.reports.add_ended(&mut self.conversations, key, now);
+        let talk = self.conversations.remove(key)?;
         if let Some(device) = self.devices.get_mut(&talk.mac) {
-            device.talks = device.talks.saturating_sub(1);
+            device.conversations = device.conversations.saturating_sub(1);
         }
-        let twin = self.talks.get_mut(&talk.twin?)?;
-        twin.led = twin.led.saturating_sub(1);
-        (twin.led == 0).then_some(twin.key)
+        let twin = self.conversations.get_mut(&talk.other_half?)?;
+        twin.leaders = twin.leaders.saturating_sub(1);
+        (twin.leaders == 0).then_some(twin.key)
     }
 
     /// Reports running conversations before weir stops, some at a time. Returns false once there
     /// are no more.
-    pub fn tell_rest(&mut self, now: Millis) -> bool {
-        self.reports.add_rest(&mut self.talks, now)
+    pub fn report_rest(&mut self, now: Millis) -> bool {
+        self.reports.add_rest(&mut self.conversations, now)
     }
 
     /// Returns the conversations to report, see [`Monitor::tell`].
-    pub fn take_told(&mut self) -> Vec<Told> {
+    pub fn take_reports(&mut self) -> Vec<ConversationReport> {
         self.reports.take()
     }
 }

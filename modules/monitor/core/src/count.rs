@@ -8,7 +8,7 @@ pub struct Count {
     /// IP packets, as on the wire.
     pub packets: u64,
     /// Bytes, from the first one of the IP header.
-    pub octets: u64,
+    pub bytes: u64,
 }
 
 impl Count {
@@ -21,20 +21,20 @@ impl Count {
 impl AddAssign for Count {
     fn add_assign(&mut self, more: Self) {
         self.packets += more.packets;
-        self.octets += more.octets;
+        self.bytes += more.bytes;
     }
 }
 
 /// Both ways, seen from a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Both {
+pub struct Counts {
     /// Traffic from the station: came in at the router.
     pub sent: Count,
     /// Traffic to the station: went out.
     pub received: Count,
 }
 
-impl Both {
+impl Counts {
     /// Both ways together.
     pub fn sum(&self) -> Count {
         let mut sum = self.sent;
@@ -47,7 +47,7 @@ impl Both {
     pub fn since(&self, before: &Self) -> Self {
         let since = |now: Count, before: Count| Count {
             packets: now.packets.saturating_sub(before.packets),
-            octets: now.octets.saturating_sub(before.octets),
+            bytes: now.bytes.saturating_sub(before.bytes),
         };
         Self {
             sent: since(self.sent, before.sent),
@@ -56,7 +56,7 @@ impl Both {
     }
 }
 
-impl AddAssign for Both {
+impl AddAssign for Counts {
     fn add_assign(&mut self, more: Self) {
         self.sent += more.sent;
         self.received += more.received;
@@ -67,21 +67,21 @@ impl AddAssign for Both {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Traffic that crossed an uplink.
-    pub internet: Both,
+    pub internet: Counts,
     /// Traffic that did not: with other stations, the router itself, groups.
-    pub lan: Both,
+    pub lan: Counts,
 }
 
 impl Traffic {
     /// Internet traffic, or LAN traffic.
-    pub fn new(more: Both, crosses: bool) -> Self {
+    pub fn new(more: Counts, crosses: bool) -> Self {
         let mut traffic = Self::default();
         *traffic.side(crosses) = more;
         traffic
     }
 
     /// The part that crossed an uplink, or the one that did not.
-    pub fn side(&mut self, crosses: bool) -> &mut Both {
+    pub fn side(&mut self, crosses: bool) -> &mut Counts {
         match crosses {
             true => &mut self.internet,
             false => &mut self.lan,

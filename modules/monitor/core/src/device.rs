@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use kernel::Mac;
 
 use crate::apps::Application;
-use crate::count::{Both, Traffic};
+use crate::count::{Counts, Traffic};
 use crate::latency::{Latency, Side};
 use crate::rate::Rate;
 use crate::reading::Millis;
@@ -26,13 +26,13 @@ pub struct Device {
     /// VLAN there; 0 for none.
     pub vlan: u16,
     /// Addresses that it used, the last one first.
-    pub used: VecDeque<IpAddr>,
+    pub used_addresses: VecDeque<IpAddr>,
     /// All traffic.
-    pub total: Both,
+    pub total: Counts,
     /// Part of the total that crossed an uplink.
-    pub internet: Both,
+    pub internet: Counts,
     /// Part of the total that weir forwarded.
-    pub forwarded: Both,
+    pub forwarded: Counts,
     /// Now.
     pub rate: Rate,
     /// Part of the rate that crosses an uplink.
@@ -44,7 +44,7 @@ pub struct Device {
     /// Usage per application since the last call, if usage is collected.
     pub usage: Vec<(Application, Traffic)>,
     /// Conversations that are remembered.
-    pub talks: u64,
+    pub conversations: u64,
     /// Time of the first packet.
     pub first: Millis,
     /// Time of the last packet.
@@ -58,16 +58,16 @@ impl Device {
             mac,
             port,
             vlan,
-            used: VecDeque::new(),
-            total: Both::default(),
-            internet: Both::default(),
-            forwarded: Both::default(),
+            used_addresses: VecDeque::new(),
+            total: Counts::default(),
+            internet: Counts::default(),
+            forwarded: Counts::default(),
             rate: Rate::default(),
             internet_rate: Rate::default(),
             peak: 0,
             latency: Latency::default(),
             usage: Vec::new(),
-            talks: 0,
+            conversations: 0,
             first: now,
             last: now,
         }
@@ -75,18 +75,18 @@ impl Device {
 
     /// Adds to the sums by destination: `crosses` an uplink, or not. The total has the traffic
     /// already. `gathers`: usage by application is collected.
-    pub(crate) fn used(
+    pub(crate) fn add_usage(
         &mut self,
         gathers: bool,
         application: Application,
-        more: Both,
+        more: Counts,
         crosses: bool,
     ) {
         if crosses {
             self.internet += more;
             self.internet_rate.add(more);
         }
-        if !gathers || more == Both::default() {
+        if !gathers || more == Counts::default() {
             return;
         }
         let more = Traffic::new(more, crosses);
@@ -97,7 +97,7 @@ impl Device {
     }
 
     /// Traffic that did not cross an uplink.
-    pub fn lan(&self) -> Both {
+    pub fn lan(&self) -> Counts {
         self.total.since(&self.internet)
     }
 
@@ -107,7 +107,7 @@ impl Device {
     }
 
     /// A second went by, or some.
-    pub fn turn(&mut self, millis: u64) {
+    pub fn advance(&mut self, millis: u64) {
         self.rate.turn(millis);
         self.internet_rate.turn(millis);
         self.peak = self.peak.max(self.rate.sent).max(self.rate.received);
@@ -120,36 +120,36 @@ impl Device {
     }
 
     /// TCP waited so many microseconds: for the far end, for the station; and sent something again.
-    pub fn waited(&mut self, waits: [Option<u32>; 2], again: u64, now: Millis) {
+    pub fn add_rtt(&mut self, waits: [Option<u32>; 2], again: u64, now: Millis) {
         let loaded = self.is_loaded();
-        for (side, wait) in [Side::Far, Side::Near].into_iter().zip(waits) {
+        for (side, wait) in [Side::Remote, Side::Station].into_iter().zip(waits) {
             if let Some(wait) = wait {
                 self.latency.add(side, wait, loaded, now);
             }
         }
-        self.latency.again += again;
+        self.latency.retransmits += again;
     }
 
     /// Returns true if the station sent with several IPv4 addresses, with a public one, or with
     /// many IPv6 addresses: a router forwards packets of others.
     pub fn is_router(&self) -> bool {
         let of_lan = |address: &Ipv4Addr| address.is_private() || address.is_link_local();
-        let ipv4: Vec<Ipv4Addr> = self.used.iter().filter_map(ipv4).collect();
-        ipv4.len() > 1 || !ipv4.iter().all(of_lan) || self.used.len() > 4
+        let ipv4: Vec<Ipv4Addr> = self.used_addresses.iter().filter_map(ipv4).collect();
+        ipv4.len() > 1 || !ipv4.iter().all(of_lan) || self.used_addresses.len() > 4
     }
 
     /// Records an address that the station uses.
-    pub fn uses(&mut self, address: IpAddr) {
-        if self.used.front() == Some(&address) {
+    pub fn add_address(&mut self, address: IpAddr) {
+        if self.used_addresses.front() == Some(&address) {
             return;
         }
-        self.used.retain(|known| *known != address);
-        if self.used.len() >= ADDRESSES {
+        self.used_addresses.retain(|known| *known != address);
+        if self.used_addresses.len() >= ADDRESSES {
             // Devices have many of IPv6, and few of IPv4.
-            let oldest = self.used.iter().rposition(IpAddr::is_ipv6);
-            self.used.remove(oldest.unwrap_or(ADDRESSES - 1));
+            let oldest = self.used_addresses.iter().rposition(IpAddr::is_ipv6);
+            self.used_addresses.remove(oldest.unwrap_or(ADDRESSES - 1));
         }
-        self.used.push_front(address);
+        self.used_addresses.push_front(address);
     }
 }
 
@@ -228,7 +228,7 @@ impl Devices {
     /// Advances the clock of all devices.
     pub(crate) fn turn(&mut self, millis: u64) {
         for device in self.by_mac.values_mut() {
-            device.turn(millis);
+            device.advance(millis);
         }
     }
 }
@@ -267,7 +267,7 @@ mod tests {
         ] {
             let mut device = Device::new([2, 0, 0, 0, 0, 1], 1, 0, 0);
             for address in used {
-                device.uses(address.parse().expect("an address"));
+                device.add_address(address.parse().expect("an address"));
             }
             assert_eq!(device.is_router(), router, "{used:?}");
         }

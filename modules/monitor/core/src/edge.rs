@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 
-use kernel::{Mac, TalkKey};
+use kernel::{ConversationKey, Mac};
 
+use crate::conversation::Conversation;
 use crate::device::Device;
 use crate::networks::{Networks, is_global};
 use crate::port::Port;
-use crate::talk::Talk;
 
 /// Everything by which traffic is beyond an uplink, or on this side of it.
 #[derive(Debug, Default)]
@@ -87,13 +87,13 @@ impl Edge {
     }
 
     /// Returns true if packets between a station and this address cross an uplink, by the routes.
-    pub(crate) fn leads_out(&self, key: &TalkKey, mac: &Mac, far: IpAddr) -> bool {
+    pub(crate) fn leads_out(&self, key: &ConversationKey, mac: &Mac, far: IpAddr) -> bool {
         self.is_beyond(key.port, key.vlan, mac) || self.networks.crosses(key.port, far)
     }
 
     /// Returns true if a conversation crosses an uplink: by its other half if that is known, else
     /// by the routes.
-    pub(crate) fn crosses(&self, talk: &Talk, other: Option<&Talk>) -> bool {
+    pub(crate) fn crosses(&self, talk: &Conversation, other: Option<&Conversation>) -> bool {
         if let Some(other) = other {
             let key = &other.key;
             if self.is_beyond(key.port, key.vlan, &other.mac) {
@@ -102,14 +102,14 @@ impl Edge {
             let bridged =
                 talk.key.port != key.port && self.networks.bridged(talk.key.port, key.port);
             // A station can forge a packet with these ends. For a global address the routes decide.
-            if bridged && !is_global(&talk.key.far) && key.ends() == talk.key.ends().reversed() {
+            if bridged && !is_global(&talk.key.remote) && key.ends() == talk.key.ends().reversed() {
                 // Stations of one network, of which the router need not know the addresses.
                 return false;
             }
         }
         // A proxy on the router fetches most of the traffic that is redirected there.
-        let leaves = talk.leaves.map(|leaves| leaves.far);
+        let leaves = talk.egress_endpoints.map(|leaves| leaves.remote);
         let far = leaves.filter(|far| !self.networks.is_own(*far));
-        self.leads_out(&talk.key, &talk.mac, far.unwrap_or(talk.key.far))
+        self.leads_out(&talk.key, &talk.mac, far.unwrap_or(talk.key.remote))
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 /// Fill level of a family's records, in 256ths, from which records of a flood are given back at
 /// once. Each conversation has two buckets of four: at half full, one of 256 finds no place; at
 /// three quarters, one of ten.
-pub const FULL: u32 = 128;
+pub const FLOOD_LEVEL: u32 = 128;
 /// Fill level, in 256ths, below which a flood is over.
-const OVER: u32 = FULL / 2;
+const OVER: u32 = FLOOD_LEVEL / 2;
 /// Records of a family given up in a reading, in 256ths, from which the next tick reads again.
 /// Fewer would not be worth the time.
 const MANY_REST: u32 = 24;
@@ -16,7 +16,7 @@ const MANY_REST: u32 = 24;
 pub(crate) const FEW: u64 = 2;
 /// Time for which a silent short conversation keeps its record in a flood: long enough for most
 /// answers. A conversation with an answer stays, even when memory is full.
-pub(crate) const IN_A_FLOOD: Duration = Duration::from_millis(100);
+pub(crate) const FLOOD_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Flood state for IPv4 and IPv6: true if a flood fills the records, and each reading frees many of
 /// them.
@@ -29,8 +29,8 @@ impl Flood {
     pub fn pressure(&self, full: [u32; 2]) -> [u32; 2] {
         let mut pressure = full;
         for (of, flood) in pressure.iter_mut().zip(self.0) {
-            if flood && (OVER..FULL).contains(of) {
-                *of = FULL;
+            if flood && (OVER..FLOOD_LEVEL).contains(of) {
+                *of = FLOOD_LEVEL;
             }
         }
         pressure
@@ -41,16 +41,16 @@ impl Flood {
     pub fn read(&mut self, before: [u32; 2], full: [u32; 2], resting: [u32; 2]) {
         let now = self.pressure(full);
         for family in 0..2 {
-            self.0[family] = match before[family] >= FULL {
+            self.0[family] = match before[family] >= FLOOD_LEVEL {
                 true => resting[family] >= MANY_REST,
                 // That reading gave up no records yet.
-                false => now[family] >= FULL,
+                false => now[family] >= FLOOD_LEVEL,
             };
         }
     }
 
     /// Returns true during a flood: each tick then reads the records, instead of when they are due.
-    pub fn goes_on(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.0.contains(&true)
     }
 }
@@ -73,9 +73,9 @@ mod tests {
 
     #[test]
     fn half_of_a_family_begins_one() {
-        assert!(!after(&[([FULL - 1, FULL - 1], NONE)]).goes_on());
-        for full in [[FULL, 0], [0, FULL]] {
-            assert!(after(&[(full, NONE)]).goes_on(), "{full:?}");
+        assert!(!after(&[([FLOOD_LEVEL - 1, FLOOD_LEVEL - 1], NONE)]).is_active());
+        for full in [[FLOOD_LEVEL, 0], [0, FLOOD_LEVEL]] {
+            assert!(after(&[(full, NONE)]).is_active(), "{full:?}");
         }
     }
 
@@ -84,11 +84,11 @@ mod tests {
     fn each_family_is_judged_by_its_own() {
         for (full, resting) in [([0, 200], [0, MANY_REST]), ([200, 0], [MANY_REST, 0])] {
             let flood = after(&[(full, NONE), (full, resting)]);
-            assert!(flood.goes_on(), "{full:?}");
+            assert!(flood.is_active(), "{full:?}");
             // Many that rest elsewhere do not make up for it.
             let [ipv4, ipv6] = resting;
             let flood = after(&[(full, NONE), (full, [ipv6, ipv4])]);
-            assert!(!flood.goes_on(), "{full:?}");
+            assert!(!flood.is_active(), "{full:?}");
         }
     }
 
@@ -96,26 +96,29 @@ mod tests {
     fn where_few_go_it_is_none() {
         let long = [200, 0];
         let few = [MANY_REST - 1, 0];
-        assert!(!after(&[(long, NONE), (long, few)]).goes_on());
-        assert!(!after(&[(long, NONE), (long, few), (long, few)]).goes_on());
+        assert!(!after(&[(long, NONE), (long, few)]).is_active());
+        assert!(!after(&[(long, NONE), (long, few), (long, few)]).is_active());
     }
 
     #[test]
     fn it_is_over_at_a_quarter() {
         let many = [MANY_REST, 0];
-        let begun = [([FULL, 0], NONE), ([OVER, 0], many)];
+        let begun = [([FLOOD_LEVEL, 0], NONE), ([OVER, 0], many)];
         let flood = after(&begun);
-        assert!(flood.goes_on());
-        assert_eq!(flood.pressure([OVER, OVER]), [FULL, OVER]);
-        assert_eq!(flood.pressure([OVER - 1, FULL + 1]), [OVER - 1, FULL + 1]);
-        assert!(after(&[begun, [([OVER, 0], many); 2]].concat()).goes_on());
+        assert!(flood.is_active());
+        assert_eq!(flood.pressure([OVER, OVER]), [FLOOD_LEVEL, OVER]);
+        assert_eq!(
+            flood.pressure([OVER - 1, FLOOD_LEVEL + 1]),
+            [OVER - 1, FLOOD_LEVEL + 1]
+        );
+        assert!(after(&[begun, [([OVER, 0], many); 2]].concat()).is_active());
         // A fill level below the limit gives up no record at the next reading.
         let [below, next] = [([OVER - 1, 0], many), ([OVER, 0], many)];
         let flood = after(&[&begun[..], &[below]].concat());
-        assert!(flood.goes_on(), "many rest");
+        assert!(flood.is_active(), "many rest");
         let flood = after(&[&begun[..], &[below, ([OVER - 1, 0], many)]].concat());
-        assert!(!flood.goes_on());
-        assert_eq!(flood.pressure([FULL - 1; 2]), [FULL - 1; 2]);
-        assert!(!after(&[&begun[..], &[below, below, next]].concat()).goes_on());
+        assert!(!flood.is_active());
+        assert_eq!(flood.pressure([FLOOD_LEVEL - 1; 2]), [FLOOD_LEVEL - 1; 2]);
+        assert!(!after(&[&begun[..], &[below, below, next]].concat()).is_active());
     }
 }

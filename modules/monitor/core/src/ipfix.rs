@@ -15,13 +15,13 @@ mod record;
 mod target;
 mod template;
 
-pub use collector::{BACKLOG_LIMIT, BURST, Change, Collector, Sent};
+pub use collector::{BACKLOG_LIMIT, BURST, Collector, CollectorEvent, SendCounters};
 pub use element::{Element, REVERSE};
 pub use encode::NAME_LIMIT;
 pub use exporter::{Exporter, INTERFACE_LIMIT, MESSAGE_SIZES, QUEUE_LIMIT, Settings, Statistics};
 pub use message::{Contents, Message};
 pub use record::{
-    EndReason, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Tcp, Translation, Way,
+    EndReason, FlowCounters, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Tcp, Translation,
 };
 pub use target::{Target, TargetError};
 pub use template::{FlowShape, Layer4, Shape, Template, View};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::reading::{Millis, Times};
+use crate::reading::{Millis, RttStats};
 
 /// Measurements that a median is taken of.
 const LAST: usize = 31;
@@ -20,9 +20,9 @@ const FAIR: u32 = 100_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Behind the router, seen from the station.
-    Far,
+    Remote,
     /// Between router and station.
-    Near,
+    Station,
 }
 
 /// Does waiting grow while something is transferred?
@@ -38,14 +38,14 @@ pub enum Verdict {
 
 /// Measurements of one side, microseconds.
 #[derive(Clone, Debug, Default)]
-struct Waits {
+struct RttSeries {
     last: VecDeque<u32>,
     loaded: VecDeque<u32>,
     loaded_at: Millis,
     least: Option<(u32, Millis)>,
 }
 
-impl Waits {
+impl RttSeries {
     fn add(&mut self, wait: u32, loaded: bool, now: Millis) {
         let push = |to: &mut VecDeque<u32>| {
             if to.len() == LAST {
@@ -79,25 +79,25 @@ fn median(waits: &VecDeque<u32>) -> Option<u32> {
 /// All measurements of a station.
 #[derive(Clone, Debug, Default)]
 pub struct Latency {
-    far: Waits,
-    near: Waits,
+    far: RttSeries,
+    near: RttSeries,
     /// TCP segments that were sent again.
-    pub again: u64,
+    pub retransmits: u64,
 }
 
 impl Latency {
-    fn side(&self, side: Side) -> &Waits {
+    fn side(&self, side: Side) -> &RttSeries {
         match side {
-            Side::Far => &self.far,
-            Side::Near => &self.near,
+            Side::Remote => &self.far,
+            Side::Station => &self.near,
         }
     }
 
     /// Adds a measurement. `loaded`: the device transferred much meanwhile.
     pub fn add(&mut self, side: Side, wait: u32, loaded: bool, now: Millis) {
         match side {
-            Side::Far => self.far.add(wait, loaded, now),
-            Side::Near => self.near.add(wait, loaded, now),
+            Side::Remote => self.far.add(wait, loaded, now),
+            Side::Station => self.near.add(wait, loaded, now),
         }
     }
 
@@ -107,18 +107,18 @@ impl Latency {
     }
 
     /// The least of the last ten minutes or more, microseconds.
-    pub fn least(&self, side: Side) -> Option<u32> {
+    pub fn min(&self, side: Side) -> Option<u32> {
         self.side(side).least.map(|(least, _)| least)
     }
 
     /// Returns true if nothing was measured.
     pub fn is_empty(&self) -> bool {
-        self.far.last.is_empty() && self.near.last.is_empty() && self.again == 0
+        self.far.last.is_empty() && self.near.last.is_empty() && self.retransmits == 0
     }
 
     /// Returns the growth of waiting times under load, in microseconds, on the worse side.
     pub fn growth(&self) -> Option<u32> {
-        let growth = |waits: &Waits| {
+        let growth = |waits: &RttSeries| {
             let (least, _) = waits.least?;
             let loaded = median(&waits.loaded).filter(|_| waits.loaded.len() >= LOADED)?;
             Some(loaded.saturating_sub(least))
@@ -138,9 +138,10 @@ impl Latency {
 
 /// Returns the changes since a record's times were last read: a wait for the far end, a wait for
 /// the station, and retransmitted segments, by the station and to the station.
-pub fn news(before: &Times, now: &Times) -> ([Option<u32>; 2], [u64; 2]) {
+pub fn changes(before: &RttStats, now: &RttStats) -> ([Option<u32>; 2], [u64; 2]) {
     let waits = [0, 1].map(|way| (before.count[way] != now.count[way]).then_some(now.last[way]));
-    let again = [0, 1].map(|way| u64::from(now.again[way].wrapping_sub(before.again[way])));
+    let again =
+        [0, 1].map(|way| u64::from(now.retransmits[way].wrapping_sub(before.retransmits[way])));
     (waits, again)
 }
 
@@ -157,15 +158,15 @@ mod tests {
         ] {
             let mut latency = Latency::default();
             for now in 0..20 {
-                latency.add(Side::Far, 20_000, false, now);
+                latency.add(Side::Remote, 20_000, false, now);
             }
             assert_eq!(latency.verdict(), None, "nothing is known of load");
             for now in 20..40 {
-                latency.add(Side::Far, loaded, true, now);
+                latency.add(Side::Remote, loaded, true, now);
             }
             assert_eq!(latency.verdict(), Some(verdict), "{loaded}");
             assert_eq!(latency.growth(), Some(loaded - 20_000));
-            assert_eq!(latency.least(Side::Far), Some(20_000));
+            assert_eq!(latency.min(Side::Remote), Some(20_000));
         }
     }
 
@@ -173,11 +174,11 @@ mod tests {
     fn the_verdict_is_forgotten_with_the_least() {
         let mut latency = Latency::default();
         for now in 0..20 {
-            latency.add(Side::Far, 20_000, true, now);
+            latency.add(Side::Remote, 20_000, true, now);
         }
-        latency.add(Side::Far, 81_000, false, LEAST_HOLDS - 1);
+        latency.add(Side::Remote, 81_000, false, LEAST_HOLDS - 1);
         assert_eq!(latency.verdict(), Some(Verdict::Good));
-        latency.add(Side::Far, 81_000, false, LEAST_HOLDS + 20);
+        latency.add(Side::Remote, 81_000, false, LEAST_HOLDS + 20);
         assert_eq!(
             latency.verdict(),
             None,
@@ -188,8 +189,8 @@ mod tests {
     #[test]
     fn the_least_is_forgotten() {
         let mut latency = Latency::default();
-        latency.add(Side::Near, 1_000, false, 0);
-        latency.add(Side::Near, 9_000, false, LEAST_HOLDS + 1);
-        assert_eq!(latency.least(Side::Near), Some(9_000));
+        latency.add(Side::Station, 1_000, false, 0);
+        latency.add(Side::Station, 9_000, false, LEAST_HOLDS + 1);
+        assert_eq!(latency.min(Side::Station), Some(9_000));
     }
 }

@@ -2,6 +2,8 @@
 //! socket, no BPF; except [`ipfix::Collector`], which has the socket to a collector.
 
 pub mod apps;
+pub mod conversation;
+mod conversation_table;
 pub mod core;
 pub mod count;
 pub mod device;
@@ -19,18 +21,19 @@ pub mod rate;
 pub mod reading;
 mod reports;
 pub mod saturation;
-pub mod talk;
-mod talks;
 pub mod vendor;
 
+pub use conversation::{Conversation, ConversationReport};
+pub use conversation_table::BYTES_PER_CONVERSATION as TALK_OCTETS;
 pub use core::{Limits, Monitor};
-pub use count::{Both, Count, Traffic};
+pub use count::{Count, Counts, Traffic};
 pub use device::Device;
-pub use flood::{FULL, Flood};
+pub use flood::{FLOOD_LEVEL, Flood};
 pub use latency::{Latency, Side, Verdict};
-pub use networks::{Above, Leads, Networks, is_default};
-pub use port::{Metered, Port};
+pub use networks::{Destination, Networks, UpperDevices, is_default};
+pub use port::{Port, PortCounters};
 pub use rate::Rate;
-pub use reading::{Bridged, Forwarded, Loose, Millis, Reading, Rest, Times, Waited, Way};
-pub use talk::{Talk, Told};
-pub use talks::OCTETS as TALK_OCTETS;
+pub use reading::{
+    BridgedTraffic, Direction, ForwardedTraffic, Millis, Reading, RttSample, RttStats,
+    UnrecordedPortTraffic, UnrecordedStationTraffic,
+};

@@ -26,19 +26,19 @@ mod cache;
 mod devices;
 pub mod dhcp;
 pub mod dns;
-mod far;
-mod gather;
 pub mod hosts;
 pub mod http;
-pub mod known;
 pub mod leases;
 pub mod mdns;
 mod message;
+pub mod name_file;
 pub mod packet;
 mod questions;
 pub mod quic;
 mod reader;
-pub mod taste;
+mod reassembly;
+mod remote;
+pub mod sampling;
 pub mod text;
 pub mod tls;
 
@@ -49,22 +49,22 @@ use kernel::Mac;
 
 pub use cache::{FAR_ENDS, Names};
 pub use devices::Source;
-pub use gather::LIMIT;
-pub use known::Known;
 pub use message::Malformed;
+pub use name_file::NameEntry;
 pub use packet::Packet;
 pub use questions::MOST_QUESTIONS;
-pub use reader::{MOST_FLOWS, Meta, PATIENCE, Reader, Tally};
-pub use taste::{Direction, Kind, Sight};
+pub use reader::{MOST_FLOWS, PATIENCE, PacketMeta, Reader, ReaderCounters};
+pub use reassembly::LIMIT;
+pub use sampling::{Direction, PacketSummary, SampleKind};
 
 pub use crate::reading::Millis;
 
 /// A flow, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Conversation {
+pub struct FlowKey {
     /// Place of observation: any number by which the caller distinguishes ports and VLANs. Two
     /// places may use equal addresses.
-    pub place: u64,
+    pub observation_point: u64,
     /// IP protocol.
     pub protocol: u8,
     /// Address of the station.
@@ -72,9 +72,9 @@ pub struct Conversation {
     /// Port of the station.
     pub station_port: u16,
     /// Address at the other end.
-    pub far: IpAddr,
+    pub remote: IpAddr,
     /// Port there.
-    pub far_port: u16,
+    pub remote_port: u16,
 }
 
 /// Station that received an answer: its hardware address, for all its IP addresses; without a
@@ -97,7 +97,7 @@ impl Client {
 
 /// Information from a packet. Names are harmless text ([`text`]); those of devices may hold markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Learned {
+pub enum NameObservation {
     /// A device has a name.
     DeviceName {
         /// Hardware address of the device.
@@ -108,7 +108,7 @@ pub enum Learned {
         source: Source,
     },
     /// A name server gave a station an address for a name.
-    FarName {
+    RemoteName {
         /// The station.
         client: Client,
         /// The address in the answer.
@@ -121,19 +121,19 @@ pub enum Learned {
     /// A flow has a name for its far end.
     FlowName {
         /// The flow.
-        key: Conversation,
+        key: FlowKey,
         /// Hardware address of the station.
         mac: Mac,
         /// The host that the client wants.
         name: Arc<str>,
         /// Source of the name.
-        kind: FlowKind,
+        kind: FlowNameSource,
     },
 }
 
 /// Source of a flow's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FlowKind {
+pub enum FlowNameSource {
     /// ClientHello over TCP.
     Tls,
     /// ClientHello in QUIC.

@@ -7,23 +7,23 @@ use kernel::Prefix;
 
 /// Destination of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leads {
+pub enum Destination {
     /// The router itself.
-    Own,
+    Local,
     /// A network that the router is in.
     OnLink,
     /// A network behind another router of a LAN, or nowhere.
     Inside,
     /// Hosts in the network of this uplink, by the index of the device. Stations in that network
     /// reach these hosts without the router.
-    Near(u32),
+    UplinkNetwork(u32),
     /// Beyond an uplink.
-    Beyond,
+    Internet,
 }
 
 /// Devices that stand on a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Above {
+pub struct UpperDevices {
     /// The port itself, and all devices on it, by index.
     pub all: BTreeSet<u32>,
     /// The bridges among them.
@@ -43,17 +43,17 @@ pub fn is_default(to: &Prefix) -> bool {
 /// Routes of the router, as far as they show which networks are beyond an uplink.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {
-    routes: HashMap<Prefix, Leads>,
+    routes: HashMap<Prefix, Destination>,
     /// Lengths of the prefixes of IPv4 and of IPv6, the longest first.
     lengths: [Vec<u8>; 2],
-    ports: HashMap<u32, Above>,
+    ports: HashMap<u32, UpperDevices>,
     uplink: bool,
 }
 
 impl Networks {
     /// Adds a route. Of several to one network the first counts.
-    pub fn route(&mut self, to: Prefix, leads: Leads) {
-        self.uplink |= is_default(&to) && leads == Leads::Beyond;
+    pub fn route(&mut self, to: Prefix, leads: Destination) {
+        self.uplink |= is_default(&to) && leads == Destination::Internet;
         self.routes.entry(to).or_insert(leads);
         let lengths = &mut self.lengths[usize::from(to.address.is_ipv6())];
         let longer = lengths.partition_point(|length| *length > to.length);
@@ -63,7 +63,7 @@ impl Networks {
     }
 
     /// Sets the devices above a port.
-    pub fn port(&mut self, port: u32, above: Above) {
+    pub fn port(&mut self, port: u32, above: UpperDevices) {
         self.ports.insert(port, above);
     }
 
@@ -73,20 +73,20 @@ impl Networks {
     }
 
     /// The route to an address: that of the longest prefix.
-    fn leads(&self, address: IpAddr) -> Option<Leads> {
+    fn leads(&self, address: IpAddr) -> Option<Destination> {
         let lengths = &self.lengths[usize::from(address.is_ipv6())];
-        let around = |length: &u8| self.routes.get(&Prefix::around(address, *length));
+        let around = |length: &u8| self.routes.get(&Prefix::truncated(address, *length));
         lengths.iter().find_map(around).copied()
     }
 
     /// Returns true if an address is the router's own.
     pub(crate) fn is_own(&self, address: IpAddr) -> bool {
-        self.leads(address) == Some(Leads::Own)
+        self.leads(address) == Some(Destination::Local)
     }
 
     /// Returns true if an address is in a network that the router is in.
     pub(crate) fn is_on_link(&self, address: IpAddr) -> bool {
-        !stays_here(&address) && self.leads(address) == Some(Leads::OnLink)
+        !stays_here(&address) && self.leads(address) == Some(Destination::OnLink)
     }
 
     /// Returns true if packets between a station at this port and this address cross an uplink.
@@ -95,12 +95,12 @@ impl Networks {
             return false;
         }
         match self.leads(far) {
-            Some(Leads::Beyond) => true,
-            Some(Leads::Near(link)) => {
+            Some(Destination::Internet) => true,
+            Some(Destination::UplinkNetwork(link)) => {
                 let above = self.ports.get(&port);
                 !above.is_some_and(|above| above.all.contains(&link))
             }
-            Some(Leads::Own | Leads::OnLink | Leads::Inside) | None => false,
+            Some(Destination::Local | Destination::OnLink | Destination::Inside) | None => false,
         }
     }
 
@@ -147,7 +147,7 @@ mod tests {
     const WAN: u32 = 3;
     const BRIDGE: u32 = 10;
 
-    fn of(routes: &[(&str, Leads)]) -> Networks {
+    fn of(routes: &[(&str, Destination)]) -> Networks {
         let mut networks = Networks::default();
         for (to, leads) in routes {
             networks.route(to.parse().expect("a prefix"), *leads);
@@ -155,7 +155,7 @@ mod tests {
         for port in [LAN, OTHER_LAN] {
             networks.port(
                 port,
-                Above {
+                UpperDevices {
                     all: [port, BRIDGE].into(),
                     bridges: [BRIDGE].into(),
                 },
@@ -163,22 +163,22 @@ mod tests {
         }
         let all = [WAN].into();
         let bridges = BTreeSet::new();
-        networks.port(WAN, Above { all, bridges });
+        networks.port(WAN, UpperDevices { all, bridges });
         networks
     }
 
     /// A router with a LAN, a network of its uplink, and IPv6 without translation.
     fn router() -> Networks {
         of(&[
-            ("0.0.0.0/0", Leads::Beyond),
-            ("::/0", Leads::Beyond),
-            ("10.88.0.0/24", Leads::Near(WAN)),
-            ("10.0.0.0/8", Leads::Inside),
-            ("192.168.1.0/24", Leads::OnLink),
-            ("192.168.1.1", Leads::Own),
-            ("203.0.113.7", Leads::Own),
-            ("2001:db8:1::/48", Leads::Inside),
-            ("2001:db8:1::1", Leads::Own),
+            ("0.0.0.0/0", Destination::Internet),
+            ("::/0", Destination::Internet),
+            ("10.88.0.0/24", Destination::UplinkNetwork(WAN)),
+            ("10.0.0.0/8", Destination::Inside),
+            ("192.168.1.0/24", Destination::OnLink),
+            ("192.168.1.1", Destination::Local),
+            ("203.0.113.7", Destination::Local),
+            ("2001:db8:1::/48", Destination::Inside),
+            ("2001:db8:1::1", Destination::Local),
         ])
     }
 
@@ -218,8 +218,8 @@ mod tests {
     #[test]
     fn neighbours_in_the_network_of_the_uplink_do_not_cross_it() {
         let access_point = of(&[
-            ("0.0.0.0/0", Leads::Beyond),
-            ("192.168.1.0/24", Leads::Near(BRIDGE)),
+            ("0.0.0.0/0", Destination::Internet),
+            ("192.168.1.0/24", Destination::UplinkNetwork(BRIDGE)),
         ]);
         let crosses = |far: &str| access_point.crosses(LAN, far.parse().expect("an address"));
         assert!(!crosses("192.168.1.9"));
@@ -230,19 +230,25 @@ mod tests {
 
     #[test]
     fn without_an_uplink_nothing_crosses_one() {
-        let mut isolated = of(&[("192.168.1.0/24", Leads::Inside)]);
+        let mut isolated = of(&[("192.168.1.0/24", Destination::Inside)]);
         let far = "198.51.100.1".parse().expect("an address");
         assert!(!isolated.crosses(LAN, far) && !isolated.has_uplink());
         // A network of a tunnel alone is no way to the Internet.
-        isolated.route("198.51.0.0/16".parse().expect("a prefix"), Leads::Beyond);
+        isolated.route(
+            "198.51.0.0/16".parse().expect("a prefix"),
+            Destination::Internet,
+        );
         assert!(!isolated.crosses(LAN, far));
-        isolated.route("::/0".parse().expect("a prefix"), Leads::Beyond);
+        isolated.route("::/0".parse().expect("a prefix"), Destination::Internet);
         assert!(isolated.crosses(LAN, far) && isolated.has_uplink());
         for wide in ["128.0.0.0/1", "2000::/3"] {
-            assert!(of(&[(wide, Leads::Beyond)]).has_uplink(), "{wide}");
+            assert!(of(&[(wide, Destination::Internet)]).has_uplink(), "{wide}");
         }
         for narrow in ["192.0.0.0/2", "224.0.0.0/4", "fc00::/7"] {
-            assert!(!of(&[(narrow, Leads::Beyond)]).has_uplink(), "{narrow}");
+            assert!(
+                !of(&[(narrow, Destination::Internet)]).has_uplink(),
+                "{narrow}"
+            );
         }
     }
 
@@ -272,9 +278,9 @@ mod tests {
     #[test]
     fn the_first_route_to_a_network_counts() {
         let networks = of(&[
-            ("0.0.0.0/0", Leads::Beyond),
-            ("198.51.100.0/24", Leads::Inside),
-            ("198.51.100.0/24", Leads::Beyond),
+            ("0.0.0.0/0", Destination::Internet),
+            ("198.51.100.0/24", Destination::Inside),
+            ("198.51.100.0/24", Destination::Internet),
         ]);
         assert!(!networks.crosses(LAN, "198.51.100.1".parse().expect("an address")));
     }

@@ -3,10 +3,10 @@
 
 use std::net::IpAddr;
 
-use kernel::{Ends, TalkKey};
+use kernel::{ConversationKey, Endpoints};
 
+use crate::conversation_table::{ConversationTable, PairingCandidate};
 use crate::reading::Millis;
-use crate::talks::{Fresh, Talks};
 
 /// Time for which the other half of a new conversation is looked for: the kernel may report the
 /// connection later than the packets are counted.
@@ -15,12 +15,12 @@ const LOOKED_FOR: Millis = 3_000;
 /// Conversations without a known other half.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
-    fresh: Vec<Fresh>,
+    fresh: Vec<PairingCandidate>,
 }
 
 impl Pairs {
     /// A conversation is new.
-    pub(crate) fn opened(&mut self, key: &TalkKey, most: usize, now: Millis) {
+    pub(crate) fn opened(&mut self, key: &ConversationKey, most: usize, now: Millis) {
         // Of more than are remembered at all, most are gone by now.
         if self.fresh.len() < most {
             self.fresh.push((*key, now));
@@ -28,10 +28,10 @@ impl Pairs {
     }
 
     /// Forgets which two are one.
-    pub(crate) fn begin_anew(&mut self, talks: &mut Talks, now: Millis) {
+    pub(crate) fn reset(&mut self, talks: &mut ConversationTable, now: Millis) {
         self.fresh = talks.values().map(|talk| (talk.key, now)).collect();
         for talk in talks.values_mut() {
-            (talk.twin, talk.led, talk.crosses) = (None, 0, None);
+            (talk.other_half, talk.leaders, talk.crosses_uplink) = (None, 0, None);
         }
     }
 
@@ -40,8 +40,8 @@ impl Pairs {
     /// are the router's addresses.
     pub(crate) fn find(
         &mut self,
-        talks: &mut Talks,
-        mut leaves: impl FnMut(&Ends) -> Option<Ends>,
+        talks: &mut ConversationTable,
+        mut leaves: impl FnMut(&Endpoints) -> Option<Endpoints>,
         outside: impl Fn(u32, u16) -> bool,
         own: &[IpAddr],
         now: Millis,
@@ -50,16 +50,18 @@ impl Pairs {
             let Some(talk) = talks.get_mut(key) else {
                 return false;
             };
-            if talk.twin.is_some() || talk.led > 0 {
+            if talk.other_half.is_some() || talk.leaders > 0 {
                 return false;
             }
-            if talk.leaves.is_none() {
-                talk.leaves = leaves(&key.ends());
-                talk.crosses = talk.crosses.filter(|_| talk.leaves.is_none());
+            if talk.egress_endpoints.is_none() {
+                talk.egress_endpoints = leaves(&key.ends());
+                talk.crosses_uplink = talk
+                    .crosses_uplink
+                    .filter(|_| talk.egress_endpoints.is_none());
             }
-            let leaves = talk.leaves;
+            let leaves = talk.egress_endpoints;
             let found = candidates(key, leaves, outside(key.port, key.vlan), own)
-                .map(Ends::reversed)
+                .map(Endpoints::reversed)
                 .find_map(|ends| Some(talks.with_ends(&ends)?.key));
             match found.filter(|other| other != key) {
                 Some(other) => {
@@ -74,19 +76,19 @@ impl Pairs {
 
 /// Returns the possible ends of a conversation's packets where they leave.
 fn candidates(
-    key: &TalkKey,
-    leaves: Option<Ends>,
+    key: &ConversationKey,
+    leaves: Option<Endpoints>,
     outside: bool,
     own: &[IpAddr],
-) -> impl Iterator<Item = Ends> {
+) -> impl Iterator<Item = Endpoints> {
     let ends = key.ends();
     // Without ports, conversations with one far end are counted together: as traffic of the router,
     // where the router translates the source.
-    let no_ports = leaves.is_none() && !outside && (key.station_port, key.far_port) == (0, 0);
+    let no_ports = leaves.is_none() && !outside && (key.station_port, key.remote_port) == (0, 0);
     let own = own
         .iter()
-        .filter(move |address| no_ports && address.is_ipv4() == key.far.is_ipv4());
-    let translated = own.map(move |address| Ends {
+        .filter(move |address| no_ports && address.is_ipv4() == key.remote.is_ipv4());
+    let translated = own.map(move |address| Endpoints {
         station: *address,
         ..ends
     });
@@ -97,10 +99,20 @@ fn candidates(
 }
 
 /// Links two halves. The inner one leads, else the older one; reports name the leader.
-fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32, u16) -> bool) {
-    let rank = |key: &TalkKey| {
+fn pair(
+    talks: &mut ConversationTable,
+    one: ConversationKey,
+    other: ConversationKey,
+    outside: impl Fn(u32, u16) -> bool,
+) {
+    let rank = |key: &ConversationKey| {
         let talk = talks.get(key)?;
-        Some((outside(key.port, key.vlan), talk.first, *key, talk.twin))
+        Some((
+            outside(key.port, key.vlan),
+            talk.first,
+            *key,
+            talk.other_half,
+        ))
     };
     let (Some(first), Some(second)) = (rank(&one), rank(&other)) else {
         return;
@@ -110,17 +122,17 @@ fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32, u
         true => (one, other),
         false => (other, one),
     };
-    let free = |key: &TalkKey| talks.get(key).is_some_and(|talk| talk.twin.is_none());
-    if !free(&lead) || !free(&twin) || talks.get(&lead).is_some_and(|talk| talk.led > 0) {
+    let free = |key: &ConversationKey| talks.get(key).is_some_and(|talk| talk.other_half.is_none());
+    if !free(&lead) || !free(&twin) || talks.get(&lead).is_some_and(|talk| talk.leaders > 0) {
         return;
     }
     if let Some(talk) = talks.get_mut(&lead) {
-        (talk.twin, talk.crosses) = (Some(twin), None);
-        talk.leaves = Some(twin.ends().reversed());
+        (talk.other_half, talk.crosses_uplink) = (Some(twin), None);
+        talk.egress_endpoints = Some(twin.ends().reversed());
     }
     if let Some(talk) = talks.get_mut(&twin) {
-        talk.led += 1;
-        talk.crosses = None;
-        talk.leaves = talk.leaves.or(Some(lead.ends().reversed()));
+        talk.leaders += 1;
+        talk.crosses_uplink = None;
+        talk.egress_endpoints = talk.egress_endpoints.or(Some(lead.ends().reversed()));
     }
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::count::{Both, Count};
+use crate::count::{Count, Counts};
 use crate::rate::Rate;
-use crate::reading::Rest;
+use crate::reading::UnrecordedPortTraffic;
 
 /// Traffic in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Metered {
+pub struct PortCounters {
     /// Traffic of conversations, present and ended.
-    pub talks: Count,
+    pub conversations: Count,
     /// IP packets for which there was no record.
     pub unplaced: Count,
     /// Frames that are not IP, with the bytes behind their headers.
@@ -19,10 +19,10 @@ pub struct Metered {
     pub link: i64,
 }
 
-impl Metered {
+impl PortCounters {
     /// Returns the packets of all kinds.
     pub fn packets(&self) -> u64 {
-        self.talks.packets + self.unplaced.packets + self.other.packets
+        self.conversations.packets + self.unplaced.packets + self.other.packets
     }
 }
 
@@ -36,9 +36,9 @@ pub struct Port {
     /// VLANs by which a default route leaves, if others of the port stay inside; 0 for no tag.
     pub vlans: BTreeSet<u16>,
     /// Traffic from records and stations: received, sent.
-    told: [Metered; 2],
+    told: [PortCounters; 2],
     /// Traffic of the port itself.
-    rest: [Rest; 2],
+    unrecorded: [UnrecordedPortTraffic; 2],
     /// Now, seen from the stations.
     pub rate: Rate,
     /// Part of the rate in VLANs that lead out.
@@ -71,7 +71,7 @@ impl Port {
         self.beyond.turn(millis);
     }
 
-    fn grow(&mut self, vlan: Option<u16>, grown: Both) {
+    fn grow(&mut self, vlan: Option<u16>, grown: Counts) {
         self.rate.add(grown);
         if vlan.is_some_and(|vlan| self.vlans.contains(&vlan)) {
             self.beyond.add(grown);
@@ -80,9 +80,9 @@ impl Port {
 
     /// A conversation here grew, of whose packets each has so many bytes before the IP header,
     /// `link` in all each way. `vlan`: its VLAN, 0 for no tag; `None`: it passed within a bridge.
-    pub fn talk(&mut self, vlan: Option<u16>, grown: Both, link: [u64; 2]) {
-        self.told[0].talks += grown.sent;
-        self.told[1].talks += grown.received;
+    pub fn add_conversation(&mut self, vlan: Option<u16>, grown: Counts, link: [u64; 2]) {
+        self.told[0].conversations += grown.sent;
+        self.told[1].conversations += grown.received;
         for (way, octets) in link.into_iter().enumerate() {
             self.told[way].link += octets as i64;
         }
@@ -90,7 +90,7 @@ impl Port {
     }
 
     /// A station here has more without a record. The bytes of headers are in the rest.
-    pub fn loose(&mut self, vlan: u16, unplaced: Both, other: Both) {
+    pub fn add_unrecorded(&mut self, vlan: u16, unplaced: Counts, other: Counts) {
         self.told[0].unplaced += unplaced.sent;
         self.told[1].unplaced += unplaced.received;
         self.told[0].other += other.sent;
@@ -99,14 +99,14 @@ impl Port {
     }
 
     /// Sets the traffic of the port itself.
-    pub fn rest(&mut self, rest: [Rest; 2]) {
-        self.rest = rest;
+    pub fn set_unrecorded(&mut self, rest: [UnrecordedPortTraffic; 2]) {
+        self.unrecorded = rest;
     }
 
     /// Came in, went out.
-    pub fn metered(&self) -> [Metered; 2] {
+    pub fn counters(&self) -> [PortCounters; 2] {
         [0, 1].map(|way| {
-            let (mut sum, rest) = (self.told[way], self.rest[way]);
+            let (mut sum, rest) = (self.told[way], self.unrecorded[way]);
             sum.unplaced += rest.unplaced;
             sum.other += rest.other;
             sum.link += rest.link;

@@ -11,7 +11,7 @@ mod tcp_retransmits;
 use std::fmt;
 
 pub use ledger::{Ledger, Record, Subject};
-pub use probe::{Label, Measure, Needs, Probe, Unit, Words};
+pub use probe::{Label, LabelValues, Measure, Needs, Probe, Unit};
 
 /// All there are, as they are listed. A new probe is a line here.
 pub const PROBES: &[&Probe] = &[
@@ -99,7 +99,7 @@ mod tests {
     fn words_have_numbers() {
         let label = Label {
             name: "state",
-            words: Words::Fixed(&["", "one", "", "three"]),
+            words: LabelValues::Fixed(&["", "one", "", "three"]),
         };
         let words = label.words(|_, _| unreachable!());
         assert_eq!(

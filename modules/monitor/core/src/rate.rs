@@ -1,6 +1,6 @@
 //! Bits a second, smoothed.
 
-use crate::count::Both;
+use crate::count::Counts;
 
 /// Weight of a new measurement, in parts of [`WHOLE`]: after three measurements most of the old
 /// value is gone.
@@ -20,9 +20,9 @@ pub struct Rate {
 
 impl Rate {
     /// More was counted.
-    pub fn add(&mut self, more: Both) {
-        self.fresh[0] += more.sent.octets;
-        self.fresh[1] += more.received.octets;
+    pub fn add(&mut self, more: Counts) {
+        self.fresh[0] += more.sent.bytes;
+        self.fresh[1] += more.received.bytes;
     }
 
     /// Updates the rate; so many milliseconds have passed since the last call.
@@ -67,10 +67,10 @@ mod tests {
     fn settles_and_fades() {
         let mut rate = Rate::default();
         for _ in 0..10 {
-            rate.add(Both {
+            rate.add(Counts {
                 sent: Count {
                     packets: 1,
-                    octets: 125_000,
+                    bytes: 125_000,
                 },
                 received: Count::default(),
             });

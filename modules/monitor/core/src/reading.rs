@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use kernel::{Mac, TalkKey};
+use kernel::{ConversationKey, Mac};
 
-use crate::count::Both;
+use crate::count::Counts;
 use crate::flood::FEW;
 
 /// Milliseconds since some start; only differences count.
@@ -14,16 +14,16 @@ pub type Millis = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Key of the conversation.
-    pub key: TalkKey,
+    pub key: ConversationKey,
     /// Hardware address of the station; all zero: none.
     pub mac: Mac,
     /// Growth since the last reading.
-    pub grown: Both,
+    pub delta: Counts,
     /// Packets for the station came in where an uplink may be. Else all of them came in at devices
     /// that lead to no uplink.
     pub outside: bool,
     /// Bytes of link-layer headers before each packet.
-    pub link: u8,
+    pub link_header: u8,
     /// All TCP flags that were seen.
     pub tcp_flags: u8,
     /// TOS or traffic class of the first packet.
@@ -31,7 +31,7 @@ pub struct Reading {
     /// ICMP type and code of the first packet.
     pub icmp: (u8, u8),
     /// TCP's waiting, where something was measured.
-    pub times: Option<Times>,
+    pub rtt: Option<RttStats>,
     /// Time since the first packet.
     pub age: Duration,
     /// Time since the last packet.
@@ -41,8 +41,8 @@ pub struct Reading {
 impl Reading {
     /// Returns true if the conversation had more packets than one of a flood: several packets, or
     /// both directions, or at several times.
-    pub fn goes_on(&self) -> bool {
-        let [sent, received] = [self.grown.sent, self.grown.received].map(|count| count.packets);
+    pub fn is_lasting(&self) -> bool {
+        let [sent, received] = [self.delta.sent, self.delta.received].map(|count| count.packets);
         sent + received > FEW || (sent > 0 && received > 0) || self.age > self.idle
     }
 }
@@ -50,22 +50,22 @@ impl Reading {
 /// TCP waiting times of one conversation: for answers of the far end, and for answers of the
 /// station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct RttStats {
     /// The last that was measured, microseconds.
     pub last: [u32; 2],
     /// The least.
-    pub least: [u32; 2],
+    pub min: [u32; 2],
     /// Number of measurements; wraps.
     pub count: [u32; 2],
     /// Segments that were sent again, or came out of order; wraps.
-    pub again: [u32; 2],
+    pub retransmits: [u32; 2],
 }
 
-impl Times {
+impl RttStats {
     /// Waits of one way were measured: the last one, the least, and how many.
-    pub(crate) fn waited(&mut self, way: usize, last: u32, least: u32, count: u32) {
-        if self.count[way] == 0 || least < self.least[way] {
-            self.least[way] = least;
+    pub(crate) fn add_sample(&mut self, way: usize, last: u32, least: u32, count: u32) {
+        if self.count[way] == 0 || least < self.min[way] {
+            self.min[way] = least;
         }
         self.last[way] = last;
         self.count[way] = self.count[way].saturating_add(count);
@@ -76,7 +76,7 @@ impl Times {
         for way in 0..2 {
             let count = now.count[way].wrapping_sub(before.count[way]);
             if count > 0 {
-                self.waited(way, now.last[way], now.least[way], count);
+                self.add_sample(way, now.last[way], now.min[way], count);
             }
         }
     }
@@ -84,7 +84,7 @@ impl Times {
 
 /// Direction, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// From the station: came in at the port.
     Sent,
     /// To the station: left by the port.
@@ -93,15 +93,15 @@ pub enum Way {
 
 /// Traffic that weir forwarded: of one conversation, in one direction, at one of its two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Forwarded {
+pub struct ForwardedTraffic {
     /// The conversation as it is at that port.
-    pub key: TalkKey,
+    pub key: ConversationKey,
     /// Direction of the traffic.
-    pub way: Way,
+    pub direction: Direction,
     /// Packets and bytes.
     pub count: crate::Count,
     /// Bytes of link-layer headers of all of it.
-    pub link: u64,
+    pub link_bytes: u64,
     /// Hardware address of the station, if known: packets that leave have it in the header.
     pub mac: Option<Mac>,
     /// Equal to [`Reading::outside`].
@@ -112,35 +112,35 @@ pub struct Forwarded {
 
 /// Frames that weir passed from one member of a bridge to another, seen at one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bridged {
+pub struct BridgedTraffic {
     /// Index of the port.
     pub port: u32,
     /// Hardware address of the station there.
     pub mac: Mac,
     /// Direction of the traffic.
-    pub way: Way,
+    pub direction: Direction,
     /// Packets and bytes.
     pub count: crate::Count,
     /// Bytes of link-layer headers of all of it.
-    pub link: u64,
+    pub link_bytes: u64,
     /// The other station is beyond an uplink.
-    pub crosses: bool,
+    pub crosses_uplink: bool,
 }
 
 /// TCP that weir forwards waited for an acknowledgement, seen at one of its two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waited {
+pub struct RttSample {
     /// The conversation as it is at that port.
-    pub key: TalkKey,
+    pub key: ConversationKey,
     /// Direction of the segment.
-    pub way: Way,
+    pub direction: Direction,
     /// Waiting time, in microseconds.
     pub micros: u32,
 }
 
 /// Traffic of a station without a record, since the last reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loose {
+pub struct UnrecordedStationTraffic {
     /// Index of the port.
     pub port: u32,
     /// VLAN there; 0 for none.
@@ -148,14 +148,14 @@ pub struct Loose {
     /// Hardware address of the station.
     pub mac: Mac,
     /// IP packets for which no record was free.
-    pub unplaced: Both,
+    pub unplaced: Counts,
     /// Frames that are not IP, with the bytes behind their headers.
-    pub other: Both,
+    pub other: Counts,
 }
 
 /// Traffic of a port in one direction without a record or a station, since counting began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rest {
+pub struct UnrecordedPortTraffic {
     /// IP packets without a place.
     pub unplaced: crate::Count,
     /// Frames that are not IP.
@@ -172,21 +172,21 @@ mod tests {
     /// times measured meanwhile stay.
     #[test]
     fn times_of_both_are_put_together() {
-        let metered = |last, least, count| Times {
+        let metered = |last, least, count| RttStats {
             last: [last; 2],
-            least: [least; 2],
+            min: [least; 2],
             count: [count; 2],
-            again: [0; 2],
+            retransmits: [0; 2],
         };
-        let mut times = Times::default();
+        let mut times = RttStats::default();
         let first = metered(40, 30, 3);
-        times.add(&Times::default(), &first);
-        assert_eq!((times.last[0], times.least[0], times.count[0]), (40, 30, 3));
-        times.waited(0, 20, 20, 1);
+        times.add(&RttStats::default(), &first);
+        assert_eq!((times.last[0], times.min[0], times.count[0]), (40, 30, 3));
+        times.add_sample(0, 20, 20, 1);
         times.add(&first, &first);
-        assert_eq!((times.last, times.least), ([20, 40], [20, 30]));
+        assert_eq!((times.last, times.min), ([20, 40], [20, 30]));
         times.add(&first, &metered(50, 30, 4));
-        assert_eq!((times.last, times.least), ([50, 50], [20, 30]));
+        assert_eq!((times.last, times.min), ([50, 50], [20, 30]));
         assert_eq!(times.count, [5, 4]);
     }
 }

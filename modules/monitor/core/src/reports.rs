@@ -1,16 +1,16 @@
 //! Reports of conversations: which are due, and how much of each went all the way.
 
-use kernel::TalkKey;
+use kernel::ConversationKey;
 
-use crate::count::{Both, Count};
+use crate::conversation::{Conversation, ConversationReport};
+use crate::conversation_table::{ConversationTable, REPORT_DIVISOR};
+use crate::count::{Count, Counts};
 use crate::reading::Millis;
-use crate::talk::{Talk, Told};
-use crate::talks::{TOLD, Talks};
 
 /// Reports that wait to be taken.
 #[derive(Debug)]
 pub(crate) struct Reports {
-    due: Vec<Told>,
+    due: Vec<ConversationReport>,
     /// Interval of reports about running conversations, in milliseconds; `None`: no reports.
     every: Option<Millis>,
     /// Maximum number of reports in a second: each takes memory until it is sent.
@@ -23,7 +23,7 @@ impl Reports {
         Self {
             due: Vec::new(),
             every: None,
-            most: (talks / TOLD).max(64),
+            most: (talks / REPORT_DIVISOR).max(64),
         }
     }
 
@@ -46,31 +46,42 @@ impl Reports {
     }
 
     /// Returns true if a report on a running conversation is due.
-    pub(crate) fn is_due(&self, talk: &Talk, now: Millis) -> bool {
-        let waited = now.saturating_sub(talk.told_at);
-        self.every.is_some_and(|every| waited >= every) && talk.untold() != Both::default()
+    pub(crate) fn is_due(&self, talk: &Conversation, now: Millis) -> bool {
+        let waited = now.saturating_sub(talk.reported_at);
+        self.every.is_some_and(|every| waited >= every) && talk.unreported() != Counts::default()
     }
 
     /// Reports a running conversation.
-    pub(crate) fn add(&mut self, talks: &mut Talks, key: &TalkKey, now: Millis) {
+    pub(crate) fn add(
+        &mut self,
+        talks: &mut ConversationTable,
+        key: &ConversationKey,
+        now: Millis,
+    ) {
         self.report(talks, key, now, false, false);
     }
 
     /// Reports a conversation that is over, if reports are active.
-    pub(crate) fn add_ended(&mut self, talks: &mut Talks, key: &TalkKey, now: Millis) {
+    pub(crate) fn add_ended(
+        &mut self,
+        talks: &mut ConversationTable,
+        key: &ConversationKey,
+        now: Millis,
+    ) {
         if self.every.is_some() {
             self.report(talks, key, now, true, true);
         }
     }
 
     /// Reports some of all that go on. False: there are no more.
-    pub(crate) fn add_rest(&mut self, talks: &mut Talks, now: Millis) -> bool {
+    pub(crate) fn add_rest(&mut self, talks: &mut ConversationTable, now: Millis) -> bool {
         if self.every.is_none() {
             return false;
         }
         let before = self.due.len();
         // Leading conversations come first, so that a led one reports only its rest.
-        let mut keys: Vec<(bool, TalkKey)> = talks.values().map(|t| (t.led > 0, t.key)).collect();
+        let mut keys: Vec<(bool, ConversationKey)> =
+            talks.values().map(|t| (t.leaders > 0, t.key)).collect();
         keys.sort_unstable();
         for (_, key) in keys {
             if self.due.len() >= before + self.most {
@@ -81,54 +92,62 @@ impl Reports {
         self.due.len() > before
     }
 
-    pub(crate) fn take(&mut self) -> Vec<Told> {
+    pub(crate) fn take(&mut self) -> Vec<ConversationReport> {
         std::mem::take(&mut self.due)
     }
 
     /// Reports a leader, or a conversation without another half: the traffic that passed both
     /// ports; and at its end also the rest, which was dropped or belongs to the router.
-    fn report(&mut self, talks: &mut Talks, key: &TalkKey, now: Millis, over: bool, last: bool) {
+    fn report(
+        &mut self,
+        talks: &mut ConversationTable,
+        key: &ConversationKey,
+        now: Millis,
+        over: bool,
+        last: bool,
+    ) {
         let Some(talk) = talks.get(key) else { return };
-        let new = talk.untold();
-        let twin = talk.twin.and_then(|twin| talks.get(&twin));
+        let new = talk.unreported();
+        let twin = talk.other_half.and_then(|twin| talks.get(&twin));
         let out = twin.map(|twin| twin.key.port);
         let all_the_way = match twin {
-            Some(twin) => common(new, twin.untold()),
+            Some(twin) => common(new, twin.unreported()),
             None => new,
         };
-        if let Some(twin) = talk.twin.and_then(|twin| talks.get_mut(&twin)) {
-            twin.told += mirrored(all_the_way);
+        if let Some(twin) = talk.other_half.and_then(|twin| talks.get_mut(&twin)) {
+            twin.reported += mirrored(all_the_way);
         }
         let Some(talk) = talks.get_mut(key) else {
             return;
         };
-        let since = talk.new_since();
-        if all_the_way != Both::default() {
-            self.due.push(talk.tell(all_the_way, out, since, now, over));
+        let since = talk.unreported_since();
+        if all_the_way != Counts::default() {
+            self.due
+                .push(talk.report(all_the_way, out, since, now, over));
         }
-        let rest = talk.untold();
-        if (over || last) && rest != Both::default() {
-            self.due.push(talk.tell(rest, None, since, now, over));
+        let rest = talk.unreported();
+        if (over || last) && rest != Counts::default() {
+            self.due.push(talk.report(rest, None, since, now, over));
         }
-        talk.told_at = now;
+        talk.reported_at = now;
     }
 }
 
 /// Returns the common growth of both since the last report, seen from the leader.
-fn common(lead: Both, twin: Both) -> Both {
+fn common(lead: Counts, twin: Counts) -> Counts {
     let least = |one: Count, other: Count| Count {
         packets: one.packets.min(other.packets),
-        octets: one.octets.min(other.octets),
+        bytes: one.bytes.min(other.bytes),
     };
-    Both {
+    Counts {
         sent: least(lead.sent, twin.received),
         received: least(lead.received, twin.sent),
     }
 }
 
 /// Swaps the directions.
-fn mirrored(both: Both) -> Both {
-    Both {
+fn mirrored(both: Counts) -> Counts {
+    Counts {
         sent: both.received,
         received: both.sent,
     }

@@ -12,7 +12,7 @@ pub enum Direction {
 
 /// A full direction of an uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full {
+pub struct SaturatedDirection {
     /// The direction.
     pub direction: Direction,
     /// Rate, in bits a second.
@@ -78,11 +78,11 @@ impl Saturation {
     }
 
     /// The directions that are full.
-    pub fn full(&self) -> impl Iterator<Item = Full> + '_ {
+    pub fn full(&self) -> impl Iterator<Item = SaturatedDirection> + '_ {
         let all = self.directions.iter();
         let all = all.zip([Direction::Download, Direction::Upload]);
         all.filter(|(known, _)| known.full)
-            .map(|(known, direction)| Full {
+            .map(|(known, direction)| SaturatedDirection {
                 direction,
                 rate: known.rate,
                 delay: self.delay,
@@ -106,11 +106,11 @@ mod tests {
     fn an_upload_that_makes_packets_wait_is_full_and_the_download_is_not() {
         let mut line = Saturation::default();
         for second in 0..60 {
-            let told: Vec<Full> = line.full().collect();
+            let told: Vec<SaturatedDirection> = line.full().collect();
             assert_eq!(told.is_empty(), second < 4, "{second}: {told:?}");
             line.turn([ACKS, 10_000_000], Some(370_000));
         }
-        let full = Full {
+        let full = SaturatedDirection {
             direction: Direction::Upload,
             rate: 10_000_000,
             delay: 370,

@@ -22,7 +22,7 @@ pub const LONGEST_NAME: usize = 40;
 
 /// Returns true if the device or its user chose the hardware address, not the manufacturer (IEEE
 /// 802, *locally administered*). Phones choose one for each network.
-pub const fn is_made_up(mac: &Mac) -> bool {
+pub const fn is_locally_administered(mac: &Mac) -> bool {
     mac[0] & 0b10 != 0
 }
 
@@ -170,7 +170,8 @@ mod tests {
             assert_eq!(of(&mac).as_deref(), vendor, "{mac:02x?}");
         }
         assert!(
-            is_made_up(&[0xda, 0xa1, 0x19, 0, 0, 1]) && !is_made_up(&[0xb8, 0x27, 0xeb, 0, 0, 1])
+            is_locally_administered(&[0xda, 0xa1, 0x19, 0, 0, 1])
+                && !is_locally_administered(&[0xb8, 0x27, 0xeb, 0, 0, 1])
         );
     }
 

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use kernel::{Ends, Mac, TalkKey};
-use weir_monitor_core::{Both, Count, FULL, Limits, Monitor, Reading, TALK_OCTETS};
+use kernel::{ConversationKey, Endpoints, Mac};
+use weir_monitor_core::{Count, Counts, FLOOD_LEVEL, Limits, Monitor, Reading, TALK_OCTETS};
 
 const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
 const MOST: usize = 10_000;
@@ -44,46 +44,52 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-fn key(number: u32) -> TalkKey {
+fn key(number: u32) -> ConversationKey {
     let [a, b, c, d] = number.to_be_bytes();
-    TalkKey {
+    ConversationKey {
         port: 3,
         vlan: 0,
         protocol: 17,
         station: IpAddr::from([10, a, b, c]),
         station_port: 1024 + u16::from(d),
-        far: Ipv4Addr::new(198, 51, 100, 1).into(),
-        far_port: 9,
+        remote: Ipv4Addr::new(198, 51, 100, 1).into(),
+        remote_port: 9,
     }
 }
 
 fn count(packets: u64) -> Count {
     Count {
         packets,
-        octets: packets * 60,
+        bytes: packets * 60,
     }
 }
 
 /// Packets from the station and to it, the first of them so many milliseconds before the last.
-fn read(monitor: &mut Monitor, key: TalkKey, packets: [u64; 2], lasted: u64, now: u64) -> bool {
-    monitor.reading(&reading(key, packets, lasted), 0, now)
+fn read(
+    monitor: &mut Monitor,
+    key: ConversationKey,
+    packets: [u64; 2],
+    lasted: u64,
+    now: u64,
+) -> bool {
+    monitor.add_reading(&reading(key, packets, lasted), 0, now)
 }
 
 /// The record of them.
-fn reading(key: TalkKey, packets: [u64; 2], lasted: u64) -> Reading {
+fn reading(key: ConversationKey, packets: [u64; 2], lasted: u64) -> Reading {
     Reading {
         key,
         mac: MAC,
-        grown: Both {
+        delta: Counts {
             sent: count(packets[0]),
             received: count(packets[1]),
         },
         outside: true,
-        link: 14,
+        link_header: 14,
         tcp_flags: 0,
         tos: 0,
         icmp: (0, 0),
-        times: None,
+        rtt: None,
         age: Duration::from_millis(lasted),
         idle: Duration::ZERO,
     }
@@ -91,13 +97,13 @@ fn reading(key: TalkKey, packets: [u64; 2], lasted: u64) -> Reading {
 
 fn monitor(told: bool) -> Monitor {
     let limits = Limits {
-        talks: MOST,
+        conversations: MOST,
         ..Limits::default()
     };
     let mut monitor = Monitor::new(limits);
-    monitor.port(3, "lan0", false);
+    monitor.set_port(3, "lan0", false);
     if told {
-        monitor.tell(Some(60_000));
+        monitor.set_report_interval(Some(60_000));
     }
     monitor
 }
@@ -109,7 +115,7 @@ fn memory_has_the_bound_that_is_said() {
         let before = HELD.load(Ordering::Relaxed);
         PEAK.store(before, Ordering::Relaxed);
         let mut monitor = monitor(told);
-        let mut sent = Both::default();
+        let mut sent = Counts::default();
         for second in 0..20_u32 {
             let now = u64::from(second) * 1000;
             for number in 0..MOST as u32 {
@@ -125,11 +131,11 @@ fn memory_has_the_bound_that_is_said() {
                 sent.sent += count(packets[0]);
             }
             monitor.pair(|_| None, &[], now);
-            monitor.turn(now);
-            drop(monitor.take_told());
+            monitor.advance(now);
+            drop(monitor.take_reports());
         }
         // Some reported conversations were removed in the last second.
-        assert!(monitor.remembered()[0] >= MOST - MOST / 4);
+        assert!(monitor.occupancy()[0] >= MOST - MOST / 4);
         let peak = PEAK.load(Ordering::Relaxed) - before;
         let most = MOST * TALK_OCTETS + (256 << 10);
         println!("{peak} of {most} bytes, {TALK_OCTETS} for each; told: {told}");
@@ -145,7 +151,7 @@ fn those_that_go_on_take_the_place_of_short_ones() {
     let mut packets_of = |monitor: &mut Monitor, number, packets: [u64; 2], lasted, now| {
         sum += count(packets[0] + packets[1]);
         read(monitor, key(number), packets, lasted, now);
-        monitor.talk(&key(number)).is_some()
+        monitor.conversation(&key(number)).is_some()
     };
     // Two that live, then a flood for which there is no room.
     assert!(packets_of(&mut monitor, 1, [3, 3], 0, 0));
@@ -163,22 +169,25 @@ fn those_that_go_on_take_the_place_of_short_ones() {
         );
     }
     for number in [1, 2] {
-        assert!(monitor.talk(&key(number)).is_some(), "{number} lives");
+        assert!(
+            monitor.conversation(&key(number)).is_some(),
+            "{number} lives"
+        );
     }
-    assert_eq!(monitor.remembered()[0], MOST);
+    assert_eq!(monitor.occupancy()[0], MOST);
     // The oldest of the flood went for them, and none that had more, silent or not.
     let went: Vec<u32> = (1_000..1_005)
-        .filter(|n| monitor.talk(&key(*n)).is_none())
+        .filter(|n| monitor.conversation(&key(*n)).is_none())
         .collect();
     assert_eq!(went, [1_000, 1_001, 1_002]);
     // Reported and rejected traffic add up to the total.
-    while monitor.tell_rest(3) {}
-    let told = monitor.take_told();
+    while monitor.report_rest(3) {}
+    let told = monitor.take_reports();
     let told = told.iter().fold(Count::default(), |mut sum, told| {
-        sum += told.grown.sum();
+        sum += told.delta.sum();
         sum
     });
-    let mut all = monitor.crowded();
+    let mut all = monitor.overflow();
     all += told;
     assert_eq!(all, sum);
 }
@@ -188,13 +197,13 @@ fn those_that_go_on_take_the_place_of_short_ones() {
 fn what_had_many_packets_outside_stays() {
     let _alone = ALONE.lock();
     let mut monitor = monitor(false);
-    monitor.port(4, "wan0", true);
-    let ends = |station: [u8; 4], far: [u8; 4]| Ends {
+    monitor.set_port(4, "wan0", true);
+    let ends = |station: [u8; 4], far: [u8; 4]| Endpoints {
         protocol: 47,
         station: station.into(),
         station_port: 0,
-        far: far.into(),
-        far_port: 0,
+        remote: far.into(),
+        remote_port: 0,
     };
     let inside = ends([192, 168, 1, 2], [198, 51, 100, 1]);
     let outside = ends([198, 51, 100, 1], [203, 0, 113, 1]);
@@ -210,8 +219,8 @@ fn what_had_many_packets_outside_stays() {
         read(&mut monitor, key(number), [1, 0], 0, 1);
     }
     assert!(read(&mut monitor, key(1 << 20), [3, 0], 0, 1));
-    assert!(monitor.talk(&lan).is_none() && monitor.talk(&key(0)).is_some());
-    assert!(monitor.talk(&wan).is_some());
+    assert!(monitor.conversation(&lan).is_none() && monitor.conversation(&key(0)).is_some());
+    assert!(monitor.conversation(&wan).is_some());
 }
 
 /// Records of one that had to go are given back, and do not bring it back.
@@ -223,9 +232,9 @@ fn who_had_to_go_and_is_silent_stays_away() {
         read(&mut monitor, key(number), [1, 0], 0, 0);
     }
     read(&mut monitor, key(1 << 20), [3, 0], 0, 0);
-    assert!(monitor.talk(&key(0)).is_none());
+    assert!(monitor.conversation(&key(0)).is_none());
     read(&mut monitor, key(0), [0, 0], 0, 1);
-    assert!(monitor.talk(&key(0)).is_none() && monitor.talk(&key(1)).is_some());
+    assert!(monitor.conversation(&key(0)).is_none() && monitor.conversation(&key(1)).is_some());
 }
 
 /// A full table is empty again soon after the flood, and not half a minute later; those that live
@@ -238,19 +247,19 @@ fn a_flood_is_forgotten_soon() {
     for number in 0..MOST as u32 {
         read(&mut monitor, key(number), [1, 0], 0, 0);
     }
-    monitor.turn(1_000);
-    assert_eq!(monitor.remembered()[0], MOST);
+    monitor.advance(1_000);
+    assert_eq!(monitor.occupancy()[0], MOST);
     // The longer conversation keeps its usual timeout.
-    monitor.turn(20_000);
-    assert!(monitor.talk(&key(1 << 20)).is_some());
-    assert_eq!(monitor.remembered()[0], 1);
+    monitor.advance(20_000);
+    assert!(monitor.conversation(&key(1 << 20)).is_some());
+    assert_eq!(monitor.occupancy()[0], 1);
     // Lasting conversations are removed soon, too, if they fill the table.
     for number in 0..MOST as u32 {
         read(&mut monitor, key(number), [3, 0], 0, 30_000);
     }
-    monitor.turn(36_000);
-    monitor.turn(37_000);
-    assert_eq!(monitor.remembered()[0], 0);
+    monitor.advance(36_000);
+    monitor.advance(37_000);
+    assert_eq!(monitor.occupancy()[0], 0);
 }
 
 /// A flood of conversations of several packets also fills the table: silent ones are removed, but
@@ -263,15 +272,18 @@ fn newcomers_find_a_place_in_a_flood_of_longer_ones() {
     for number in 0..MOST as u32 {
         read(&mut monitor, key(number), [4, 0], 0, 0);
     }
-    assert!(monitor.talk(&key(MOST as u32 - 2)).is_some(), "it is full");
+    assert!(
+        monitor.conversation(&key(MOST as u32 - 2)).is_some(),
+        "it is full"
+    );
     // All conversations are active: none can be removed.
     let newcomer = key(1 << 21);
     read(&mut monitor, newcomer, [3, 3], 0, 500);
-    assert!(monitor.talk(&newcomer).is_none());
+    assert!(monitor.conversation(&newcomer).is_none());
     // The next second there is a place, also for half of such a flood; those that go on
     // stay.
     read(&mut monitor, newcomer, [3, 3], 500, 1_000);
-    assert!(monitor.talk(&newcomer).is_some());
+    assert!(monitor.conversation(&newcomer).is_some());
     for second in 2..6 {
         for number in 0..MOST as u32 / 2 {
             let number = second * MOST as u32 + number;
@@ -291,9 +303,9 @@ fn newcomers_find_a_place_in_a_flood_of_longer_ones() {
             u64::from(second) * 1_000,
         );
     }
-    assert!(monitor.talk(&newcomer).is_some(), "it goes on");
-    assert!(monitor.talk(&key(1 << 20)).is_some(), "it had much");
-    assert_eq!(monitor.remembered()[0], MOST);
+    assert!(monitor.conversation(&newcomer).is_some(), "it goes on");
+    assert!(monitor.conversation(&key(1 << 20)).is_some(), "it had much");
+    assert_eq!(monitor.occupancy()[0], MOST);
 }
 
 /// While a flood fills the records, those of one or two packets go a tenth of a second after the
@@ -309,16 +321,16 @@ fn records_of_a_flood_go_at_once() {
     read(&mut monitor, key(0), [2, 2], 0, 0);
     let mut wanted = |number, pressure| {
         let silent = Reading {
-            grown: Both::default(),
+            delta: Counts::default(),
             idle: Duration::from_millis(150),
             ..reading(key(number), [0, 0], 150)
         };
-        monitor.reading(&silent, pressure, 150)
+        monitor.add_reading(&silent, pressure, 150)
     };
     let (remembered, crowded) = (1, MOST as u32 + 1);
     for number in [remembered, crowded] {
-        assert!(wanted(number, FULL - 1), "{number}: there is room");
-        assert!(!wanted(number, FULL), "{number}: there is a flood");
+        assert!(wanted(number, FLOOD_LEVEL - 1), "{number}: there is room");
+        assert!(!wanted(number, FLOOD_LEVEL), "{number}: there is a flood");
     }
     assert!(wanted(0, 255), "it has four packets");
 }

@@ -1,8 +1,8 @@
 //! Commands of the monitor: a file each, with arguments and code.
 
+pub mod conversations;
 pub mod devices;
 pub mod probes;
-pub mod talks;
 #[cfg(feature = "top")]
 pub mod top;
 
@@ -39,7 +39,7 @@ pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
 pub fn all() -> Vec<Command> {
     vec![
         Command::printing(Group::See, "devices", devices::run),
-        Command::printing(Group::See, "talks", talks::run),
+        Command::printing(Group::See, "talks", conversations::run),
         #[cfg(feature = "top")]
         Command::new(Group::See, "top", |args, _| top::run(args)),
         Command::printing(Group::Diagnose, "probes", probes::run),

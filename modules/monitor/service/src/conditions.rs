@@ -6,14 +6,14 @@ use std::net::{Ipv4Addr, UdpSocket};
 
 use kernel::Link;
 use monitor_core::saturation::{Direction, Saturation, median};
-use monitor_core::{Millis, Monitor, Talk, Verdict};
+use monitor_core::{Conversation, Millis, Monitor, Verdict};
 use tracing::debug;
 
 use super::clock::unix_now;
 use super::outages::{Outages, Uplink, unresolved};
 use super::ports::Ports;
 use super::unplaced::Unplaced;
-use history::past::Past;
+use history::recorder::HistoryRecorder;
 use net::mac::text as mac;
 use runtime::daemon::{Finding, Value};
 
@@ -27,18 +27,18 @@ const ASKS: u64 = 5;
 
 /// State from which conditions of uplinks follow.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct UplinkHealth {
     outages: Outages,
     full: BTreeMap<u32, Saturation>,
     unplaced: BTreeMap<u32, Unplaced>,
 }
 
 /// The uplink that a conversation of a station inside goes through. `uplinks`: all, by index.
-fn through<T>(talk: &Talk, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
+fn through<T>(talk: &Conversation, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
     if talk.is_internet() == Some(false) {
         return None;
     }
-    let by = match talk.twin {
+    let by = match talk.other_half {
         Some(twin) => Some(twin.port).filter(|port| uplinks.contains_key(port)),
         // If there is only one uplink, the conversation goes through it.
         None if uplinks.len() == 1 => uplinks.keys().next().copied(),
@@ -59,9 +59,9 @@ fn ask(gateway: Ipv4Addr) {
     }
 }
 
-impl Lines {
+impl UplinkHealth {
     /// Checks the uplinks; due every second.
-    pub fn look<'a>(
+    pub fn update<'a>(
         &mut self,
         links: impl Iterator<Item = &'a Link> + Clone,
         ports: &Ports,
@@ -106,9 +106,9 @@ impl Lines {
 
     fn look_for_unplaced(&mut self, core: &Monitor, now: u64) {
         let sums = core.ports().map(|(link, port)| {
-            let [incoming, outgoing] = port.metered();
+            let [incoming, outgoing] = port.counters();
             let packets = incoming.unplaced.packets + outgoing.unplaced.packets;
-            let placed = incoming.talks.packets + outgoing.talks.packets;
+            let placed = incoming.conversations.packets + outgoing.conversations.packets;
             (link, [packets, placed])
         });
         let sums: BTreeMap<u32, [u64; 2]> = sums.collect();
@@ -125,10 +125,11 @@ impl Lines {
             .map(|(link, port)| (link, [port.rate.sent, port.rate.received]))
             .collect();
         let mut growths: HashMap<u32, Vec<u32>> = HashMap::new();
-        let fresh =
-            |talk: &&Talk| talk.times.count[0] > 0 && now.saturating_sub(talk.timed) < FRESH;
-        for talk in core.talks().filter(fresh) {
-            let growth = talk.times.last[0].saturating_sub(talk.times.least[0]);
+        let fresh = |talk: &&Conversation| {
+            talk.rtt.count[0] > 0 && now.saturating_sub(talk.rtt_measured_at) < FRESH
+        };
+        for talk in core.conversations().filter(fresh) {
+            let growth = talk.rtt.last[0].saturating_sub(talk.rtt.min[0]);
             if let Some(by) = through(talk, &rates) {
                 growths.entry(by).or_default().push(growth);
             }
@@ -146,7 +147,7 @@ impl Lines {
         &self,
         ports: &Ports,
         core: &Monitor,
-        past: Option<&Past>,
+        past: Option<&HistoryRecorder>,
         now: Millis,
         findings: &mut Vec<Finding>,
     ) {

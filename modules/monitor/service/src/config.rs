@@ -10,7 +10,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use history::devices::DeviceSettings;
-use runtime::config::{FileValue, Form, Octets, Section, Wrong, integer, list, table};
+use runtime::config::{ByteSize, FileValue, Form, Section, ValueError, integer, list, table};
 
 /// Sections of this module in the configuration file.
 pub const SECTIONS: [Section; 3] = [
@@ -33,7 +33,7 @@ table! {
         Restart enabled: bool = true;
         /// Number of conversations that have a record. "auto" depends on memory, "cache" on the
         /// processor's second-level cache. Traffic without a record is counted for its device.
-        Restart size: MeterRoom = MeterRoom::Auto;
+        Restart size: MeterCapacity = MeterCapacity::Auto;
         /// Memory of the daemon for conversations that it remembers. "auto" is 1/32 of the
         /// machine's memory, from 4 MiB to 64 MiB. When the memory is full, short conversations are
         /// removed first.
@@ -75,7 +75,7 @@ pub enum MonitorMemory {
     #[default]
     Auto,
     /// Number of bytes.
-    Octets(u64),
+    Bytes(u64),
 }
 
 impl MonitorMemory {
@@ -87,19 +87,19 @@ impl FileValue for MonitorMemory {
     const ALLOWED: &'static str =
         "\"auto\", or from \"1MiB\" to \"1GiB\", in quotes with its unit, or in bytes without";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         if value.as_str() == Some("auto") {
             return Ok(Self::Auto);
         }
-        let Octets(octets) = <Octets as FileValue>::read(value)?;
+        let ByteSize(octets) = <ByteSize as FileValue>::read(value)?;
         let fits = Self::RANGE.contains(&octets);
-        fits.then_some(Self::Octets(octets)).ok_or(None)
+        fits.then_some(Self::Bytes(octets)).ok_or(None)
     }
 
     fn show(&self) -> Value {
         match self {
             Self::Auto => "auto".into(),
-            Self::Octets(octets) => Octets(*octets).show(),
+            Self::Bytes(octets) => ByteSize(*octets).show(),
         }
     }
 }
@@ -110,7 +110,7 @@ pub struct Collector(pub String);
 
 /// Room for conversations that are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MeterRoom {
+pub enum MeterCapacity {
     /// A part of the machine's memory.
     #[default]
     Auto,
@@ -120,18 +120,18 @@ pub enum MeterRoom {
     Records(u32),
 }
 
-impl MeterRoom {
+impl MeterCapacity {
     /// Fewest that can be asked for.
     pub const FEWEST: u32 = 256;
     /// Most that can be asked for.
     pub const MOST: u32 = 4 * 1024 * 1024;
 }
 
-impl FileValue for MeterRoom {
+impl FileValue for MeterCapacity {
     const ALLOWED: &'static str =
         "\"auto\", \"cache\", or a number of conversations from 256 to 4194304, without quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         match value.as_str() {
             Some("auto") => return Ok(Self::Auto),
             Some("cache") => return Ok(Self::Cache),
@@ -185,9 +185,9 @@ const COLLECTOR: Form<Option<Collector>> = Form {
 const PROBES_ON: Form<Vec<&'static Probe>> = Form {
     allowed: "a list of probes, each in quotes, such as [\"drops\"]",
     read: |value, allowed| {
-        let named = |wrong: Wrong| {
+        let named = |wrong: ValueError| {
             let names: Vec<_> = PROBES.iter().map(|probe| probe.name).collect();
-            Wrong {
+            ValueError {
                 hint: format!("{}; valid probes: {}", wrong.hint, names.join(", ")),
                 ..wrong
             }

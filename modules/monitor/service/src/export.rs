@@ -4,10 +4,10 @@ use std::net::Ipv4Addr;
 
 use kernel::Event;
 use monitor_core::ipfix::{
-    Collector, EndReason, Exporter, FlowRecord, Icmp, Initiator, Message, NatEvent, Settings,
-    Target, Tcp, Translation, Way,
+    Collector, EndReason, Exporter, FlowCounters, FlowRecord, Icmp, Initiator, Message, NatEvent,
+    Settings, Target, Tcp, Translation,
 };
-use monitor_core::{Count, Millis, Told};
+use monitor_core::{ConversationReport, Count, Millis};
 use tracing::{info, warn};
 
 use super::config::Ipfix;
@@ -59,19 +59,19 @@ impl Export {
     }
 
     /// Handles an event of the kernel. `outside`: as for [`Translations::heard`].
-    pub fn heard(&mut self, event: &Event, outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool) {
+    pub fn on_event(&mut self, event: &Event, outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool) {
         let Some(translations) = &mut self.translations else {
             return;
         };
         let (now, mut told) = (wall_now(), Vec::new());
-        translations.heard(event, outside, now, &mut told);
+        translations.on_event(event, outside, now, &mut told);
         self.translated(&told, now);
     }
 
     /// All connections are asked for.
-    pub fn dump_asked(&mut self) {
+    pub fn on_dump_start(&mut self) {
         if let Some(translations) = &mut self.translations {
-            translations.dump_asked();
+            translations.on_dump_start();
         }
     }
 
@@ -89,7 +89,7 @@ impl Export {
         }
         let (now, mut told) = (wall_now(), Vec::new());
         for (_, flow) in connections.flows() {
-            translations.there_is(&flow.id, &flow.reply, &outside, now, &mut told);
+            translations.add(&flow.id, &flow.reply, &outside, now, &mut told);
         }
         self.translated(&told, now);
     }
@@ -120,13 +120,15 @@ impl Export {
 
     /// Exports a conversation. `began`: start of the monitor's clock, in seconds since 1970;
     /// `stops`: weir stops, so that this record is the last.
-    pub fn flow(&mut self, told: &Told, began: u64, stops: bool) {
-        let talk = &told.talk;
-        let leaves = talk.leaves.filter(|leaves| *leaves != talk.key.ends());
+    pub fn add_conversation(&mut self, told: &ConversationReport, began: u64, stops: bool) {
+        let talk = &told.conversation;
+        let leaves = talk
+            .egress_endpoints
+            .filter(|leaves| *leaves != talk.key.ends());
         let wall = |at: Millis| began * 1000 + at;
         let tcp_flags = u16::from(talk.tcp_flags);
-        let way = |count: Count, tos: u8| Way {
-            octets: count.octets,
+        let way = |count: Count, tos: u8| FlowCounters {
+            octets: count.bytes,
             packets: count.packets,
             tcp_flags,
             tos,
@@ -137,21 +139,21 @@ impl Export {
         });
         let record = FlowRecord {
             source: talk.key.station,
-            destination: talk.key.far,
+            destination: talk.key.remote,
             source_port: talk.key.station_port,
-            destination_port: talk.key.far_port,
+            destination_port: talk.key.remote_port,
             protocol: talk.key.protocol,
             icmp,
-            port: talk.key.port,
-            out: told.out.unwrap_or(0),
+            ingress_port: talk.key.port,
+            egress_port: told.egress_port.unwrap_or(0),
             vlan: talk.key.vlan,
             mac: talk.mac,
-            sent: way(told.grown.sent, talk.tos),
-            received: way(told.grown.received, talk.tos),
+            sent: way(told.delta.sent, talk.tos),
+            received: way(told.delta.received, talk.tos),
             start: wall(told.since),
             end: wall(talk.last).max(wall(told.since)),
             internet: talk.is_internet() == Some(true),
-            reason: match (told.over, talk.ended()) {
+            reason: match (told.ended, talk.is_closed()) {
                 (false, false) if stops => EndReason::Forced,
                 (false, true) if stops => EndReason::EndDetected,
                 (false, _) => EndReason::Active,
@@ -159,7 +161,8 @@ impl Export {
                 (true, false) => EndReason::Idle,
             },
             // The initiator is not recorded yet: a SYN shows at least that weir was running then.
-            initiator: match talk.tcp_flags & SYN != 0 && talk.key.station_port > talk.key.far_port
+            initiator: match talk.tcp_flags & SYN != 0
+                && talk.key.station_port > talk.key.remote_port
             {
                 true => Initiator::Station,
                 false => Initiator::Unknown,
@@ -167,11 +170,11 @@ impl Export {
             translation: leaves.map(|leaves| Translation {
                 source: leaves.station,
                 source_port: leaves.station_port,
-                destination: leaves.far,
-                destination_port: leaves.far_port,
+                destination: leaves.remote,
+                destination_port: leaves.remote_port,
             }),
-            application: Some(talk.application.word()),
-            far_name: talk.far_name.as_deref(),
+            application: Some(talk.application.as_str()),
+            remote_name: talk.remote_name.as_deref(),
             tcp: (talk.key.protocol == TCP).then(|| tcp(told)),
         };
         self.exporter.flow(&record, wall_now());
@@ -183,7 +186,7 @@ impl Export {
         self.exporter.ignored(
             monitor_core::Count {
                 packets: ignored.packets,
-                octets: ignored.octets,
+                bytes: ignored.bytes,
             },
             wall,
         );
@@ -201,11 +204,13 @@ impl Export {
 }
 
 /// Returns the waiting times of TCP, from the last measurements.
-fn tcp(told: &Told) -> Tcp {
-    let times = &told.talk.times;
+fn tcp(told: &ConversationReport) -> Tcp {
+    let times = &told.conversation.rtt;
     let measured = |way: usize| (times.count[way] > 0).then(|| times.last[way]);
     Tcp {
-        again: told.again.map(|again| again.min(u32::MAX.into()) as u32),
+        retransmits: told
+            .retransmits
+            .map(|again| again.min(u32::MAX.into()) as u32),
         near: measured(1),
         far: measured(0),
     }

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::Path;
 
-use answers::{DeviceLabel, DeviceLabelled};
+use answers::{DeviceLabel, LabelledDevice};
 use api::Problem;
 use kernel::Mac;
 use monitor_core::names::text::LONGEST_DEVICE;
 use monitor_core::names::{Names, Source};
 use net::mac::is_station;
 
-use history::devices::{self, Icon, Label, Line};
+use history::devices::{self, Icon, Label, LabelText};
 use runtime::config::{Effective, FileValue};
 
 pub use choices::{Choices, UNWRITTEN, Writing};
@@ -25,9 +25,9 @@ pub struct Labels {
     /// The configuration's.
     configured: BTreeMap<Mac, Label>,
     /// Labels that users gave.
-    given: BTreeMap<Mac, Label>,
+    user_labels: BTreeMap<Mac, Label>,
     /// File of these labels.
-    choices: Choices,
+    file: Choices,
 }
 
 impl Labels {
@@ -35,8 +35,8 @@ impl Labels {
     pub fn open(file: Option<&Path>) -> Self {
         let (choices, given) = Choices::open(file);
         Self {
-            given,
-            choices,
+            user_labels: given,
+            file: choices,
             ..Self::default()
         }
     }
@@ -47,9 +47,12 @@ impl Labels {
     }
 
     /// Sends names to the core.
-    pub fn tell(&self, names: &mut Names) {
-        names.replace(Source::Configuration, devices::known(&self.configured));
-        names.replace(Source::Given, devices::known(&self.given));
+    pub fn publish_names(&self, names: &mut Names) {
+        names.replace(
+            Source::Configuration,
+            devices::name_entries(&self.configured),
+        );
+        names.replace(Source::User, devices::name_entries(&self.user_labels));
     }
 
     /// Stores a label that a user gave; it persists once written.
@@ -60,7 +63,7 @@ impl Labels {
         &mut self,
         mac: &str,
         asked: &DeviceLabel,
-    ) -> Result<(DeviceLabelled, Writing), Problem> {
+    ) -> Result<(LabelledDevice, Writing), Problem> {
         let mac = net::mac::parse_short(mac).filter(is_station).ok_or_else(|| {
             Problem::new(
                 400,
@@ -74,7 +77,7 @@ impl Labels {
         })?;
         let none = Label::default();
         let fixed = self.configured.get(&mac).unwrap_or(&none);
-        let mut label = self.given.get(&mac).unwrap_or(&none).clone();
+        let mut label = self.user_labels.get(&mac).unwrap_or(&none).clone();
         if let Some(name) = &asked.name {
             free("name", fixed.name.is_some(), &mac)?;
             label.name = line("name", name)?;
@@ -94,57 +97,57 @@ impl Labels {
             let Icon(found) = Icon::of(icon).ok_or_else(|| wrong("icon", icon, Icon::ALLOWED))?;
             label.icon = found;
         }
-        let mut all = self.given.clone();
+        let mut all = self.user_labels.clone();
         match label == none {
             true => drop(all.remove(&mac)),
             false => drop(all.insert(mac, label)),
         }
-        let writing = self.choices.write(&all, all.len() > self.given.len())?;
-        self.given = all;
+        let writing = self.file.write(&all, all.len() > self.user_labels.len())?;
+        self.user_labels = all;
         Ok((self.of(&mac), writing))
     }
 
     /// Returns the file of the labels.
-    pub fn choices(&self) -> &Choices {
-        &self.choices
+    pub fn file(&self) -> &Choices {
+        &self.file
     }
 
     /// Handles the result of writing the labels.
     pub fn written(&mut self, outcome: Result<(), String>) {
-        self.choices.written(outcome);
+        self.file.written(outcome);
     }
 
     /// Repeats a failed write of the labels; due every some seconds.
     pub fn write_again(&self) {
-        self.choices.write_again(&self.given);
+        self.file.write_again(&self.user_labels);
     }
 
     /// Writes the labels and waits for the result: weir stops.
     pub fn write_last(&self) {
-        self.choices.write_last(&self.given);
+        self.file.write_last(&self.user_labels);
     }
 
     /// Returns the devices with a label.
     pub fn known(&self) -> BTreeSet<Mac> {
         self.configured
             .keys()
-            .chain(self.given.keys())
+            .chain(self.user_labels.keys())
             .copied()
             .collect()
     }
 
     /// Returns the label of a device: from the configuration, else as users gave it.
-    pub fn of(&self, mac: &Mac) -> DeviceLabelled {
+    pub fn of(&self, mac: &Mac) -> LabelledDevice {
         let none = Label::default();
         let fixed = self.configured.get(mac).unwrap_or(&none);
-        let given = self.given.get(mac).unwrap_or(&none);
+        let given = self.user_labels.get(mac).unwrap_or(&none);
         let told = [
             ("name", fixed.name.is_some()),
             ("owner", fixed.owner.is_some()),
             ("icon", fixed.icon.is_some()),
         ];
         let configured = told.into_iter().filter(|(_, told)| *told);
-        DeviceLabelled {
+        LabelledDevice {
             mac: net::mac::text(mac),
             name: fixed.name.clone().or_else(|| given.name.clone()),
             owner: fixed.owner.clone().or_else(|| given.owner.clone()),
@@ -179,7 +182,7 @@ fn line(what: &str, text: &str) -> Result<Option<String>, Problem> {
                 that join letters"
         }
     };
-    let Line(line) = Line::of(text).ok_or_else(|| wrong(what, text, allowed))?;
+    let LabelText(line) = LabelText::of(text).ok_or_else(|| wrong(what, text, allowed))?;
     Ok(line)
 }
 
@@ -315,7 +318,7 @@ mod tests {
             assert_eq!(problem.error, error);
             assert!(problem.hint.contains(says), "{}", problem.hint);
         }
-        assert!(labels.given.is_empty());
+        assert!(labels.user_labels.is_empty());
         assert_eq!(labels.of(&OCTETS).configured, ["name"]);
         let problem = Labels::default().give(MAC, &asked(Some("x"), None, None));
         assert_eq!(problem.map(drop).expect_err("a problem").error, "not_kept");

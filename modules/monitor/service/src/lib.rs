@@ -1,13 +1,12 @@
 //! Network usage, at present and in the history.
 
+mod capacity;
 mod clock;
 pub(crate) mod commands;
 mod conditions;
 pub mod config;
-mod crossings;
 mod export;
 mod forwarded;
-mod keeper;
 mod labels;
 pub mod metrics;
 mod naming;
@@ -16,9 +15,10 @@ mod plan;
 mod ports;
 mod probes;
 mod reading;
+mod recent_connections;
 mod records;
-mod room;
-mod show;
+mod service;
+mod snapshot;
 mod timing;
 #[cfg(feature = "top")]
 pub mod top;
@@ -32,42 +32,44 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::{DeviceLabel, DeviceLabelled, HistoryQuery, TalksQuery, Trouble};
-use api::metrics::Text;
-use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use answers::{ConversationsQuery, DeviceLabel, HistoryQuery, LabelledDevice, PartProblem};
+use api::metrics::Exposition;
+use api::{AccessLevel, ApiRequest, EmptyBody, Method, Problem, ResponseFuture, Route};
 use kernel::Source;
 use tracing::warn;
 
 use history::firewall;
-use history::past;
-use keeper::Keeper;
+use history::recorder;
 use metrics::Metrics;
 use runtime::Error;
 use runtime::config::Effective;
 use runtime::daemon::Firewall;
-use runtime::daemon::{Event, Face, Module, Nest, Privileges, Report, Router, Setup, Work, names};
-use runtime::registry::{Doubt, Entry};
+use runtime::daemon::{
+    ApiContext, Event, Module, Privileges, Report, Router, Setup, Spawner, Work, names,
+};
+use runtime::registry::{ConfigWarning, ModuleEntry};
+use service::Service;
 
 /// Entry of the monitor in the list of modules.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     choice: Some("Traffic counters per conversation and device"),
     sections: &config::SECTIONS,
     commands: commands::all,
     early: Some(begin),
     status: commands::status,
-    ..Entry::named("monitor")
+    ..ModuleEntry::named("monitor")
 };
 
 /// Counters, and firewall rules of quotas. Without a [`Keeper`], only removes rules that another
 /// weir left.
 struct Monitor {
-    keeper: RefCell<Option<Keeper>>,
+    service: RefCell<Option<Service>>,
     firewall: RefCell<Firewall>,
     /// Load counter of the firewall when weir began to read the ruleset.
     loads: Cell<u64>,
     /// File of the history, and the process that writes the file.
     history: Option<PathBuf>,
-    nest: RefCell<Option<Nest>>,
+    spawner: RefCell<Option<Spawner>>,
     leases: Vec<PathBuf>,
     metrics: RefCell<Metrics>,
     /// The meter is to count, and does not load.
@@ -81,23 +83,23 @@ struct Monitor {
 pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
     let mut keeper = setup
         .wanted
-        .then(|| Keeper::load(setup.effective, setup.links))
+        .then(|| Service::load(setup.effective, setup.links))
         .flatten();
     if let Some(keeper) = &mut keeper {
         keeper.attach(setup.devices.iter());
     }
     let wanted = setup.wanted && *setup.effective.of::<config::Monitor>().enabled;
     let failed = wanted && keeper.is_none();
-    let history = past::file(setup.effective);
+    let history = recorder::file(setup.effective);
     let nest = history.as_ref().filter(|_| keeper.is_some()).and_then(|_| {
-        let begun = Nest::begin("weir-nest");
+        let begun = Spawner::begin("weir-nest");
         begun
             .inspect_err(|error| warn!(%error, "cannot keep a history: no thread"))
             .ok()
     });
     Ok(Rc::new(Monitor {
-        nest: RefCell::new(nest),
-        keeper: RefCell::new(keeper),
+        spawner: RefCell::new(nest),
+        service: RefCell::new(keeper),
         firewall: RefCell::default(),
         loads: Cell::new(0),
         history,
@@ -109,38 +111,40 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
 
 impl Monitor {
     /// Returns the state, unless counting is off.
-    fn keeper(&self) -> Option<RefMut<'_, Keeper>> {
-        RefMut::filter_map(self.keeper.borrow_mut(), Option::as_mut).ok()
+    fn service(&self) -> Option<RefMut<'_, Service>> {
+        RefMut::filter_map(self.service.borrow_mut(), Option::as_mut).ok()
     }
 
     /// Returns the state for a request, or the error that counting is off.
-    fn asked(&self) -> Result<RefMut<'_, Keeper>, Problem> {
-        self.keeper().ok_or_else(answers::monitor::is_off)
+    fn service_or_problem(&self) -> Result<RefMut<'_, Service>, Problem> {
+        self.service().ok_or_else(answers::monitor::is_off)
     }
 
     fn devices(&self, router: &mut Router) -> Result<answers::Devices, Problem> {
         router.count_all();
-        let mut keeper = self.asked()?;
+        let mut keeper = self.service_or_problem()?;
         // Traffic that was just read is among the sums by where it went, too.
         keeper.pair(&router.core);
-        keeper.core.judge();
+        keeper.core.classify();
         Ok(keeper.snapshot().devices())
     }
 
     fn probes(&self, router: &Router) -> Result<answers::Probes, Problem> {
         let names = names(router);
         let own = router.core.links().filter_map(|link| link.mac).collect();
-        let keeper = self.asked()?;
-        Ok((keeper.probes).shown(|link| names.get(&link).cloned(), &own))
+        let keeper = self.service_or_problem()?;
+        Ok((keeper.probes).report(|link| names.get(&link).cloned(), &own))
     }
 
     /// Stores a label that a user gave to a device; responds once the label is on the disk.
-    fn label(self: Rc<Self>, mac: &str, asked: &DeviceLabel) -> Later<DeviceLabelled> {
-        let given = self.asked().and_then(|mut keeper| keeper.label(mac, asked));
+    fn label(self: Rc<Self>, mac: &str, asked: &DeviceLabel) -> ResponseFuture<LabelledDevice> {
+        let given = self
+            .service_or_problem()
+            .and_then(|mut keeper| keeper.label(mac, asked));
         Box::pin(async move {
             let (label, written) = given?;
             let outcome = written.await.map_err(|why| why.to_string());
-            if let Some(mut keeper) = self.keeper() {
+            if let Some(mut keeper) = self.service() {
                 keeper.labels_written(outcome.clone());
             }
             outcome.map_err(|why| {
@@ -152,13 +156,15 @@ impl Monitor {
     }
 
     /// Queries the history, which answers from its own thread.
-    fn history(&self, asked: &HistoryQuery) -> Later<answers::History> {
+    fn history(&self, asked: &HistoryQuery) -> ResponseFuture<answers::History> {
         let none = || {
             let hint = "set `history.file`, and `history.enabled = true`; see the log of weir's \
                 start";
             Problem::new(409, "no_history", "no history is kept", hint)
         };
-        let answer = self.asked().map(|keeper| keeper.history(asked));
+        let answer = self
+            .service_or_problem()
+            .map(|keeper| keeper.history(asked));
         match answer.and_then(|answer| answer.ok_or_else(none)) {
             Ok(answer) => answer,
             Err(problem) => Box::pin(std::future::ready(Err(problem))),
@@ -166,9 +172,9 @@ impl Monitor {
     }
 
     /// Sends the update of quotas to the firewall.
-    fn cut(&self, keeper: &mut Keeper) {
+    fn cut(&self, keeper: &mut Service) {
         if let Some(rules) = keeper.take_rules() {
-            self.firewall.borrow_mut().tell(rules);
+            self.firewall.borrow_mut().load(rules);
         }
     }
 
@@ -177,12 +183,12 @@ impl Monitor {
         if self.loads.get() != self.firewall.borrow().loads() {
             return;
         }
-        match self.keeper() {
+        match self.service() {
             Some(mut keeper) => {
-                keeper.rules_seen(there);
+                keeper.on_ruleset(there);
                 self.cut(&mut keeper);
             }
-            None if there => self.firewall.borrow_mut().tell(history_core::nft::remove()),
+            None if there => self.firewall.borrow_mut().load(history_core::nft::remove()),
             None => {}
         }
     }
@@ -201,8 +207,8 @@ impl Module for Monitor {
             );
         }
         let labels = self
-            .keeper()
-            .and_then(|keeper| keeper.labels().choices().folder());
+            .service()
+            .and_then(|keeper| keeper.labels().file().folder());
         Privileges {
             read: self.leases.clone(),
             write: directory
@@ -214,31 +220,37 @@ impl Module for Monitor {
         }
     }
 
-    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn ApiContext>) -> Vec<Route> {
         let all = || (Rc::clone(&self), Rc::clone(face));
         let (monitor, face) = all();
         let devices = move |()| monitor.devices(&mut face.router());
         let (monitor, face) = all();
-        let talks = move |asked: TalksQuery| {
-            let (mut keeper, router) = (monitor.asked()?, face.router());
+        let talks = move |asked: ConversationsQuery| {
+            let (mut keeper, router) = (monitor.service_or_problem()?, face.router());
             keeper.pair(&router.core);
-            keeper.core.judge();
-            Ok(keeper.snapshot().talks(&asked, &router.core))
+            keeper.core.classify();
+            Ok(keeper.snapshot().conversations(&asked, &router.core))
         };
         let (monitor, face) = all();
         let probes = move |()| monitor.probes(&face.router());
         let monitor = Rc::clone(&self);
-        let history = move |asked: Asked<HistoryQuery, Nothing>| monitor.history(&asked.query);
+        let history =
+            move |asked: ApiRequest<HistoryQuery, EmptyBody>| monitor.history(&asked.query);
         let monitor = Rc::clone(&self);
-        let label = move |asked: Asked<(), DeviceLabel>| {
-            Rc::clone(&monitor).label(&asked.parts[0], &asked.body)
+        let label = move |asked: ApiRequest<(), DeviceLabel>| {
+            Rc::clone(&monitor).label(&asked.path_params[0], &asked.body)
         };
         vec![
-            Route::later(Method::POST, "/v1/devices/{mac}/label", Who::User, label),
-            Route::get("/v1/devices", Who::User, devices),
-            Route::get("/v1/talks", Who::User, talks),
-            Route::later(Method::GET, "/v1/history", Who::User, history),
-            Route::get("/v1/probes", Who::User, probes),
+            Route::new_async(
+                Method::POST,
+                "/v1/devices/{mac}/label",
+                AccessLevel::User,
+                label,
+            ),
+            Route::get("/v1/devices", AccessLevel::User, devices),
+            Route::get("/v1/talks", AccessLevel::User, talks),
+            Route::new_async(Method::GET, "/v1/history", AccessLevel::User, history),
+            Route::get("/v1/probes", AccessLevel::User, probes),
         ]
     }
 
@@ -251,7 +263,7 @@ impl Module for Monitor {
                 });
                 if let Err(error) = told.await {
                     warn!(error, "the firewall rejects weir's rules for quotas");
-                    if let Some(mut keeper) = self.keeper() {
+                    if let Some(mut keeper) = self.service() {
                         keeper.rules_refused();
                     }
                 }
@@ -260,7 +272,7 @@ impl Module for Monitor {
     }
 
     fn configure(&self, effective: &Effective, _: &mut Router) {
-        if let Some(mut keeper) = self.keeper() {
+        if let Some(mut keeper) = self.service() {
             keeper.reload(effective);
         }
     }
@@ -271,34 +283,34 @@ impl Module for Monitor {
             Event::Ruleset(Ok(text)) => self.rules_seen(firewall::has_quotas(&text.text)),
             _ => {}
         }
-        let Some(mut keeper) = self.keeper() else {
+        let Some(mut keeper) = self.service() else {
             return;
         };
         match event {
             Event::Started(effective) => {
                 router.account.share();
-                if let (Some(file), Some(nest)) = (&self.history, self.nest.take()) {
-                    keeper.keep_history(file, effective, nest);
+                if let (Some(file), Some(nest)) = (&self.history, self.spawner.take()) {
+                    keeper.start_history(file, effective, nest);
                 }
             }
-            Event::Kernel(event) => keeper.heard(event, &router.core),
+            Event::Kernel(event) => keeper.on_event(event, &router.core),
             Event::Settled => keeper.settled(router.core.links()),
-            Event::Dump(Source::Conntrack) => keeper.dump_asked(),
+            Event::Dump(Source::Conntrack) => keeper.on_dump_start(),
             Event::Forwarded(all) => {
                 // A port is counted from its first packet on, even within the first second.
-                keeper.look(router.core.links());
+                keeper.refresh(router.core.links());
                 for forwarded in all {
-                    keeper.forwarded(forwarded);
+                    keeper.add_forwarded(forwarded);
                 }
             }
             Event::Counted => keeper.time(router),
             Event::Count => keeper.read(),
             Event::Tick => keeper.tick(),
             Event::Second => {
-                keeper.look(router.core.links());
+                keeper.refresh(router.core.links());
                 keeper.read_due();
-                keeper.turn(&router.core);
-                keeper.look_at_lines(router.core.links());
+                keeper.on_second(&router.core);
+                keeper.check_uplinks(router.core.links());
                 self.cut(&mut keeper);
             }
             _ => {}
@@ -308,25 +320,25 @@ impl Module for Monitor {
     fn status(&self, _: &mut Router, report: &mut Report) {
         let Report { status, findings } = report;
         if self.failed {
-            status.troubles.push(Trouble {
+            status.troubles.push(PartProblem {
                 part: "monitor".to_owned(),
                 what: "cannot load the meter: traffic is not counted".to_owned(),
                 hint: "`weir check` shows what the kernel lacks; see also the log".to_owned(),
             });
         }
-        let Some(keeper) = self.keeper() else { return };
+        let Some(keeper) = self.service() else { return };
         keeper.conditions(findings);
         status.modules.push("monitor".to_owned());
-        status.monitor = Some(keeper.remembered());
+        status.monitor = Some(keeper.status());
         let history = keeper.history_fails().map(|what| {
             let hint = "docs/history.md explains each problem; quotas use the data in memory \
                 meanwhile";
             ("history", what, hint.to_owned())
         });
-        let labels = keeper.labels().choices().trouble();
+        let labels = keeper.labels().file().trouble();
         let labels = labels.map(|(what, hint)| ("devices", what.to_owned(), hint.to_owned()));
         let doubt = keeper.doubt().cloned();
-        let quotas = doubt.map(|Doubt { what, hint }| ("quotas", what, hint));
+        let quotas = doubt.map(|ConfigWarning { what, hint }| ("quotas", what, hint));
         let idle = keeper.quotas_are_idle().then(|| {
             let what = "no default route is known: nothing counts as Internet traffic, and no \
                 quota is used up";
@@ -336,18 +348,18 @@ impl Module for Monitor {
         let all = [history, labels, quotas, idle].into_iter().flatten();
         status
             .troubles
-            .extend(all.map(|(part, what, hint)| Trouble {
+            .extend(all.map(|(part, what, hint)| PartProblem {
                 part: part.to_owned(),
                 what,
                 hint,
             }));
     }
 
-    fn metrics(&self, router: &mut Router, text: &mut Text) {
+    fn metrics(&self, router: &mut Router, text: &mut Exposition) {
         let devices = self.devices(router).unwrap_or_default();
         self.metrics.borrow_mut().devices(text, &devices);
-        if let Some(keeper) = self.keeper() {
-            metrics::remembered(text, &keeper.remembered());
+        if let Some(keeper) = self.service() {
+            metrics::remembered(text, &keeper.status());
         }
         if let Ok(probes) = self.probes(router) {
             metrics::probes(text, &probes);
@@ -355,7 +367,7 @@ impl Module for Monitor {
     }
 
     fn stop(&self, router: &mut Router) -> Option<Work> {
-        if !self.keeper()?.stop(&router.core) {
+        if !self.service()?.stop(&router.core) {
             return None;
         }
         let firewall = self.firewall.take();

@@ -10,8 +10,8 @@ mod remembered;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use answers::{Count, Device, Devices, Metered, Wifi};
-use api::metrics::{Metric, Text, harmless};
+use answers::{Count, Device, Devices, PortCounters, Wifi};
+use api::metrics::{Exposition, Metric, sanitized};
 
 pub(super) use probes::probes;
 pub(super) use remembered::remembered;
@@ -52,7 +52,7 @@ api::metrics! {
 }
 
 /// Counters of a device: received and sent, from and to the Internet and in the LAN.
-type Both = [Count; 4];
+type DeviceCounts = [Count; 4];
 
 /// Writer of device metrics. It remembers the written devices, so that devices do not come and go,
 /// and the sum of the others only rises.
@@ -61,8 +61,8 @@ pub struct Metrics {
     limit: usize,
     shown: HashSet<String>,
     /// Traffic of every device at the last rendering.
-    last: HashMap<String, Both>,
-    other: Both,
+    last: HashMap<String, DeviceCounts>,
+    other: DeviceCounts,
 }
 
 impl Default for Metrics {
@@ -78,17 +78,17 @@ impl Metrics {
             limit,
             shown: HashSet::new(),
             last: HashMap::new(),
-            other: Both::default(),
+            other: DeviceCounts::default(),
         }
     }
 
     /// Writes of devices, and of ports.
-    pub fn devices(&mut self, text: &mut Text, devices: &Devices) {
+    pub fn devices(&mut self, text: &mut Exposition, devices: &Devices) {
         self.stations(text, devices);
         ports(text, devices);
     }
 
-    fn stations(&mut self, text: &mut Text, devices: &Devices) {
+    fn stations(&mut self, text: &mut Exposition, devices: &Devices) {
         let all = merge(&devices.devices);
         self.choose(&all);
         let (shown, others): (Vec<_>, Vec<_>) = all
@@ -109,30 +109,31 @@ impl Metrics {
             mac: "other",
             name: String::new(),
             both: self.other,
-            talks: others
+            conversations: others
                 .iter()
-                .fold(0, |sum: u64, d| sum.saturating_add(d.talks)),
+                .fold(0, |sum: u64, d| sum.saturating_add(d.conversations)),
             rtt: [None, None],
             wifi: None,
         };
-        let told = !others.is_empty() || self.other != Both::default();
+        let told = !others.is_empty() || self.other != DeviceCounts::default();
         let rows: Vec<&Row<'_>> = shown.into_iter().chain(told.then_some(&other)).collect();
-        let counters = |text: &mut Text, metric: Metric, lan: bool, value: fn(&Count) -> u64| {
-            text.family(metric);
-            for row in &rows {
-                let both = &row.both[2 * usize::from(lan)..];
-                for (direction, count) in ["received", "sent"].into_iter().zip(both) {
-                    text.sample(metric, &[row.mac, &row.name, direction], value(count));
+        let counters =
+            |text: &mut Exposition, metric: Metric, lan: bool, value: fn(&Count) -> u64| {
+                text.family(metric);
+                for row in &rows {
+                    let both = &row.both[2 * usize::from(lan)..];
+                    for (direction, count) in ["received", "sent"].into_iter().zip(both) {
+                        text.sample(metric, &[row.mac, &row.name, direction], value(count));
+                    }
                 }
-            }
-        };
+            };
         counters(text, DEVICE_BYTES, false, |count| count.bytes);
         counters(text, DEVICE_PACKETS, false, |count| count.packets);
         counters(text, DEVICE_LAN_BYTES, true, |count| count.bytes);
         counters(text, DEVICE_LAN_PACKETS, true, |count| count.packets);
         text.family(DEVICE_TALKS);
         for row in &rows {
-            text.sample(DEVICE_TALKS, &[row.mac, &row.name], row.talks);
+            text.sample(DEVICE_TALKS, &[row.mac, &row.name], row.conversations);
         }
         text.family(DEVICE_RTT);
         for row in &rows {
@@ -180,8 +181,8 @@ impl Metrics {
 struct Row<'a> {
     mac: &'a str,
     name: String,
-    both: Both,
-    talks: u64,
+    both: DeviceCounts,
+    conversations: u64,
     /// Milliseconds, LAN and WAN.
     rtt: [Option<f64>; 2],
     wifi: Option<&'a Wifi>,
@@ -207,8 +208,8 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
         let row = rows.entry(&device.mac).or_insert_with(|| Row {
             mac: &device.mac,
             name: String::new(),
-            both: Both::default(),
-            talks: 0,
+            both: DeviceCounts::default(),
+            conversations: 0,
             rtt: [None, None],
             wifi: None,
         });
@@ -217,9 +218,9 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
         for (sum, more) in row.both.iter_mut().zip(all) {
             add(sum, more);
         }
-        row.talks = row.talks.saturating_add(device.talks);
+        row.conversations = row.conversations.saturating_add(device.talks);
         if row.name.is_empty() {
-            row.name = harmless(device.name.as_deref().unwrap_or_default());
+            row.name = sanitized(device.name.as_deref().unwrap_or_default());
         }
         row.wifi = row.wifi.or(device.wifi.as_ref());
         if let Some(latency) = &device.latency {
@@ -230,7 +231,7 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
 }
 
 /// Writes the radio links of devices, as the drivers report.
-fn wifi(text: &mut Text, rows: &[&Row<'_>]) {
+fn wifi(text: &mut Exposition, rows: &[&Row<'_>]) {
     let stations = || rows.iter().filter_map(|row| Some((row, row.wifi?)));
     text.family(WIFI_SIGNAL);
     for (row, wifi) in stations() {
@@ -265,8 +266,8 @@ fn wifi(text: &mut Text, rows: &[&Row<'_>]) {
     }
 }
 
-fn ports(text: &mut Text, devices: &Devices) {
-    let mut ports: BTreeMap<&str, [Metered; 2]> = BTreeMap::new();
+fn ports(text: &mut Exposition, devices: &Devices) {
+    let mut ports: BTreeMap<&str, [PortCounters; 2]> = BTreeMap::new();
     for port in &devices.ports {
         let sums = ports.entry(&port.name).or_default();
         for (sum, way) in sums.iter_mut().zip([&port.incoming, &port.outgoing]) {
@@ -276,13 +277,14 @@ fn ports(text: &mut Text, devices: &Devices) {
             sum.link = sum.link.saturating_add(way.link);
         }
     }
-    let each = |text: &mut Text, metric: Metric, kind: &str, value: fn(&Metered) -> u64| {
-        for (port, ways) in &ports {
-            for (direction, way) in ["in", "out"].into_iter().zip(ways) {
-                text.sample(metric, &[port, direction, kind], value(way));
+    let each =
+        |text: &mut Exposition, metric: Metric, kind: &str, value: fn(&PortCounters) -> u64| {
+            for (port, ways) in &ports {
+                for (direction, way) in ["in", "out"].into_iter().zip(ways) {
+                    text.sample(metric, &[port, direction, kind], value(way));
+                }
             }
-        }
-    };
+        };
     text.family(PORT_BYTES);
     each(text, PORT_BYTES, "talks", |way| way.talks.bytes);
     each(text, PORT_BYTES, "unplaced", |way| way.unplaced.bytes);

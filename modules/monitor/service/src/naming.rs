@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use datapath::meter::Sample;
 use monitor_core::names::{
-    Conversation, Direction, Learned, Meta, Names, Reader, Source, hosts, known, leases,
+    Direction, FlowKey, NameObservation, Names, PacketMeta, Reader, Source, hosts, leases,
+    name_file,
 };
 use monitor_core::{Millis, core};
 use tracing::debug;
@@ -14,7 +15,7 @@ use tracing::debug;
 /// Longest file that is read, bytes: hosts with some 100,000 blocked names.
 const LONGEST: u64 = 8 << 20;
 /// Reads what a file says.
-type Reads = fn(&[u8]) -> known::File;
+type Reads = fn(&[u8]) -> name_file::NameFile;
 /// The router's own files, and what reads them.
 const OWN: [(&str, Source, Reads); 2] = [
     ("/etc/hosts", Source::Hosts, hosts::hosts),
@@ -44,21 +45,21 @@ impl Naming {
     }
 
     /// Reads a packet.
-    pub fn packet(&mut self, sample: &Sample<'_>, now: Millis) -> Vec<Learned> {
+    pub fn packet(&mut self, sample: &Sample<'_>, now: Millis) -> Vec<NameObservation> {
         let key = &sample.key;
-        let meta = Meta {
+        let meta = PacketMeta {
             mac: sample.mac,
             direction: match sample.sent {
                 true => Direction::FromStation,
                 false => Direction::ToStation,
             },
-            flow: Conversation {
-                place: core::place(key.port, key.vlan),
+            flow: FlowKey {
+                observation_point: core::observation_point(key.port, key.vlan),
                 protocol: key.protocol,
                 station: key.station,
                 station_port: key.station_port,
-                far: key.far,
-                far_port: key.far_port,
+                remote: key.remote,
+                remote_port: key.remote_port,
             },
             sequence: sample.sequence,
             // The packet path chose it: it was early enough.
@@ -98,14 +99,14 @@ impl Naming {
                         "cannot parse all leases"
                     );
                 }
-                file.known
+                file.entries
             });
             names.replace(Source::Lease, all.collect::<Vec<_>>());
         }
         for (path, source, read) in OWN {
             let path = Path::new(path);
             if changed(&mut self.read, path) {
-                names.replace(source, read(&content(path)).known);
+                names.replace(source, read(&content(path)).entries);
             }
         }
     }

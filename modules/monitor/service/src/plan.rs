@@ -21,7 +21,7 @@ const UPPER: [&str; 13] = [
 
 /// A device at which is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Metered {
+pub struct PlannedPort {
     /// Name.
     pub name: String,
     /// The device has no Ethernet header.
@@ -36,7 +36,7 @@ pub struct Metered {
 pub fn metered<'a>(
     links: impl Iterator<Item = &'a Link> + Clone,
     uplinks: &Uplinks,
-) -> BTreeMap<u32, Metered> {
+) -> BTreeMap<u32, PlannedPort> {
     // Frames at a conduit belong to a switch: its user ports are devices of their own.
     let conduits: HashSet<u32> = links
         .clone()
@@ -64,7 +64,7 @@ pub fn metered<'a>(
         let (uplink, vlans) = outside(link.index, &stack, &bridges, &leads_out);
         found.insert(
             link.index,
-            Metered {
+            PlannedPort {
                 name: link.name.clone(),
                 raw,
                 uplink,

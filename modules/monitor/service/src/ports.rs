@@ -8,7 +8,7 @@ use monitor_core::Monitor;
 use tracing::{debug, info};
 
 use super::export::Export;
-use super::plan::{self, Metered};
+use super::plan::{self, PlannedPort};
 use super::uplinks::Uplinks;
 use runtime::daemon::netdev;
 
@@ -16,7 +16,7 @@ use runtime::daemon::netdev;
 pub struct Ports {
     /// True if packets with names are copied.
     copies: bool,
-    metered: BTreeMap<u32, Metered>,
+    metered: BTreeMap<u32, PlannedPort>,
     uplinks: Uplinks,
     /// Devices that led to an uplink since weir started.
     led_out: BTreeSet<u32>,
@@ -46,7 +46,7 @@ impl Ports {
     }
 
     /// Handles an event of the kernel.
-    pub fn heard(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         match event {
             Event::LinkGone(link) => {
                 // The kernel may reuse the index.
@@ -80,7 +80,7 @@ impl Ports {
         self.complete
     }
 
-    pub fn get(&self, link: u32) -> Option<&Metered> {
+    pub fn get(&self, link: u32) -> Option<&PlannedPort> {
         self.metered.get(&link)
     }
 
@@ -115,14 +115,14 @@ impl Ports {
         self.inside = self.uplinks.inside(links.clone(), &self.led_out);
         meter.set_inside(&self.inside);
         let networks = self.uplinks.networks(links, wanted.keys().copied());
-        core.networks(networks);
+        core.set_networks(networks);
         for link in self
             .metered
             .keys()
             .filter(|link| !wanted.contains_key(link))
         {
             meter.detach(*link);
-            core.port_gone(*link);
+            core.remove_port(*link);
             if let Some(export) = &mut export {
                 export.port_gone(*link);
             }
@@ -131,11 +131,11 @@ impl Ports {
         for (link, port) in wanted {
             if let Err(error) = meter.attach(link, &port.name, port.raw, self.copies) {
                 debug!(device = port.name, %error, "cannot count the device");
-                core.port_gone(link);
+                core.remove_port(link);
                 continue;
             }
             let vlans = port.vlans.clone();
-            core.port_with_vlans(link, &port.name, port.uplink, vlans);
+            core.set_port_with_vlans(link, &port.name, port.uplink, vlans);
             if let Some(export) = &mut export {
                 export.port(link, &port.name);
             }
@@ -148,7 +148,7 @@ impl Ports {
 
     /// Records once the traffic that devices counted before they were attached: `weir devices
     /// --equation` shows it as *before*.
-    pub fn tell_before(&self, new: &[u32], core: &Monitor) {
+    pub fn log_earlier_traffic(&self, new: &[u32], core: &Monitor) {
         let text = std::fs::read_to_string(netdev::FILE).unwrap_or_default();
         let all = netdev::parse(&text);
         for link in new {
@@ -157,7 +157,7 @@ impl Ports {
             };
             let all = all.get(device).copied().unwrap_or_default();
             let port = core.ports().find(|(of, _)| *of == *link);
-            let counted = port.map_or([0; 2], |(_, port)| port.metered().map(|way| way.packets()));
+            let counted = port.map_or([0; 2], |(_, port)| port.counters().map(|way| way.packets()));
             let packets_in = all.packets_in.saturating_sub(counted[0]);
             let packets_out = all.packets_out.saturating_sub(counted[1]);
             info!(

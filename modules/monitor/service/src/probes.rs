@@ -88,7 +88,7 @@ impl Probes {
 
     /// Every probe, for the API. `port`: the name of a device, by index; `own`: hardware addresses
     /// of this router.
-    pub fn shown(
+    pub fn report(
         &self,
         port: impl Fn(u32) -> Option<String>,
         own: &HashSet<Mac>,
@@ -123,7 +123,7 @@ fn begin(probe: &'static Probe, types: &KernelTypes) -> Result<Active, String> {
         return Err(lacks);
     }
     let recorder = Recorder::load(probe.name).map_err(|error| {
-        for line in datapath::complaints::last() {
+        for line in datapath::libbpf_log::last() {
             debug!(probe = probe.name, line);
         }
         error.to_string()
@@ -231,7 +231,7 @@ fn described(probe: &Probe) -> answers::Probe {
             Measure::Counter => answers::ProbeKind::Counter,
             Measure::Histogram => answers::ProbeKind::Histogram,
         },
-        unit: probe.unit.word().to_owned(),
+        unit: probe.unit.as_str().to_owned(),
         label: probe.label.map(|label| label.name.to_owned()),
         tracepoints: probe
             .needs
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn every_probe_is_described_and_says_why_it_does_not_record() {
-        let shown = Probes::new().shown(|_| None, &HashSet::new());
+        let shown = Probes::new().report(|_| None, &HashSet::new());
         assert_eq!(shown.probes.len(), PROBES.len());
         for (probe, shown) in PROBES.iter().zip(shown.probes) {
             assert_eq!(shown.name, probe.name);

@@ -1,9 +1,9 @@
 //! Converts data of the meter and the packet path to the core's types.
 
 use datapath::Encapsulation;
-use datapath::meter::{Seen, Ways};
-use kernel::{TalkKey, Tuple};
-use monitor_core::{Both, Count, Reading, Times, Way};
+use datapath::meter::{RecordObservation, TrafficCounts};
+use kernel::{ConversationKey, Tuple};
+use monitor_core::{Count, Counts, Direction, Reading, RttStats};
 
 /// Bytes of an Ethernet header, of a VLAN tag, of a PPPoE and PPP header.
 const ETHERNET: u64 = 14;
@@ -17,53 +17,56 @@ pub fn header(behind: &Encapsulation) -> u64 {
 }
 
 /// A conversation at a port, from a tuple as its packets have it there.
-pub fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Way) -> TalkKey {
+pub fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Direction) -> ConversationKey {
     let source = (tuple.source, tuple.source_port);
     let destination = (tuple.destination, tuple.destination_port);
     let ((station, station_port), (far, far_port)) = match way {
-        Way::Sent => (source, destination),
-        Way::Received => (destination, source),
+        Direction::Sent => (source, destination),
+        Direction::Received => (destination, source),
     };
-    TalkKey {
+    ConversationKey {
         port,
         vlan: behind.tags[0].map_or(0, |tag| tag.tci & 0xfff),
         protocol: tuple.protocol.number(),
         station,
         station_port,
-        far,
-        far_port,
+        remote: far,
+        remote_port: far_port,
     }
 }
 
 /// Packets and bytes.
 pub fn count((packets, octets): (u64, u64)) -> Count {
-    Count { packets, octets }
+    Count {
+        packets,
+        bytes: octets,
+    }
 }
 
 /// Converts the counts of both directions.
-pub fn both(ways: Ways) -> Both {
-    Both {
+pub fn counts(ways: TrafficCounts) -> Counts {
+    Counts {
         sent: count(ways.sent),
         received: count(ways.received),
     }
 }
 
 /// A record of the meter's.
-pub fn reading(seen: &Seen) -> Reading {
+pub fn reading(seen: &RecordObservation) -> Reading {
     Reading {
         key: seen.key,
         mac: seen.mac,
-        grown: both(seen.grown),
+        delta: counts(seen.delta),
         outside: seen.outside,
-        link: seen.link,
+        link_header: seen.link,
         tcp_flags: seen.tcp_flags,
         tos: seen.tos,
         icmp: seen.icmp,
-        times: seen.times.map(|times| Times {
+        rtt: seen.times.map(|times| RttStats {
             last: times.last,
-            least: times.least,
+            min: times.least,
             count: times.count,
-            again: times.again,
+            retransmits: times.retransmits,
         }),
         age: seen.age,
         idle: seen.idle,

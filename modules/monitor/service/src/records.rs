@@ -3,15 +3,15 @@
 
 use std::time::Instant;
 
-use datapath::meter::{Meter, News};
+use datapath::meter::{Meter, Notification};
 use monitor_core::names::Names;
-use monitor_core::{Flood, Loose, Monitor, Rest};
+use monitor_core::{Flood, Monitor, UnrecordedPortTraffic, UnrecordedStationTraffic};
 use tracing::warn;
 
 use super::clock::Clock;
 use super::naming::Naming;
 use super::ports::Ports;
-use super::reading::{both, count, reading};
+use super::reading::{count, counts, reading};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
@@ -46,12 +46,12 @@ impl Records {
     }
 
     /// Reads the kernel's events: new conversations, and packets with names.
-    fn hear(&mut self, core: &mut Monitor) {
+    fn read_notifications(&mut self, core: &mut Monitor) {
         let now = self.clock.now();
         let naming = &mut self.naming;
-        self.meter.news(NEWS, |news| match news {
-            News::New(_) | News::Ended(_) => {}
-            News::Sample(sample) => {
+        self.meter.notifications(NEWS, |news| match news {
+            Notification::New(_) | Notification::Ended(_) => {}
+            Notification::Sample(sample) => {
                 for learned in naming.packet(&sample, now) {
                     core.learn(&learned, now);
                 }
@@ -61,16 +61,16 @@ impl Records {
 
     /// Reads the kernel's events, and frees records; due at each tick.
     pub fn tick(&mut self, core: &mut Monitor, ports: &Ports) {
-        self.hear(core);
+        self.read_notifications(core);
         let now = self.clock.now();
         let freed = self.meter.reclaim(Instant::now(), |seen| {
-            core.reading(&reading(seen), 0, now);
+            core.add_reading(&reading(seen), 0, now);
         });
         if let Err(error) = freed {
             warn!(%error, "cannot free records");
         }
         // A flood fills them before the second is over.
-        if self.flood.goes_on() {
+        if self.flood.is_active() {
             self.read_due(core, ports);
         }
     }
@@ -91,24 +91,24 @@ impl Records {
     /// Reads all records, also before a response.
     pub fn read(&mut self, core: &mut Monitor, ports: &Ports) {
         // Reads events first, so that new conversations are known.
-        self.hear(core);
+        self.read_notifications(core);
         let now = self.clock.now();
         let pressure = self.pressure();
         let scanned = self
             .meter
             .scan(|seen| {
                 let of_family = pressure[usize::from(seen.key.station.is_ipv6())];
-                core.reading(&reading(seen), of_family, now)
+                core.add_reading(&reading(seen), of_family, now)
             })
             .and_then(|()| {
                 self.meter.scan_stations(|seen| {
-                    core.loose(
-                        &Loose {
+                    core.add_unrecorded(
+                        &UnrecordedStationTraffic {
                             port: seen.port,
                             vlan: seen.vlan,
                             mac: seen.mac,
-                            unplaced: both(seen.unplaced),
-                            other: both(seen.other),
+                            unplaced: counts(seen.unplaced),
+                            other: counts(seen.other),
                         },
                         now,
                     );
@@ -119,12 +119,12 @@ impl Records {
         }
         for link in ports.links() {
             if let Some(rest) = self.meter.rest(link) {
-                let rest = rest.map(|rest| Rest {
+                let rest = rest.map(|rest| UnrecordedPortTraffic {
                     unplaced: count(rest.unplaced),
                     other: count(rest.other),
                     link: rest.link,
                 });
-                core.rest(link, rest);
+                core.set_unrecorded(link, rest);
             }
         }
     }

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use datapath::{Encapsulation, Growth, Hop, TIMERS, Wait, Who};
+use datapath::{Encapsulation, FlowEndpoints, Hop, RoundTrip, TIMERS, TrafficDelta};
 use kernel::Protocol;
-use monitor_core::{Monitor, Waited, Way};
+use monitor_core::{Direction, Monitor, RttSample};
 use tracing::warn;
 
 use super::clock::Clock;
@@ -22,13 +22,13 @@ const FEWEST: u64 = 2;
 
 /// Traffic since the last selection.
 #[derive(Debug, Default)]
-pub struct Busy {
+pub struct BusiestFlows {
     /// Host and bytes of each flow.
     flows: HashMap<u32, (IpAddr, u64)>,
     chosen: Option<Instant>,
 }
 
-impl Busy {
+impl BusiestFlows {
     /// A connection of this host went on.
     fn add(&mut self, flow: u32, host: IpAddr, octets: u64) {
         self.flows.entry(flow).or_insert((host, 0)).1 += octets;
@@ -60,9 +60,9 @@ impl Busy {
     }
 
     /// Adds forwarded traffic of a connection, which may be worth timing.
-    pub fn forwarded(&mut self, growth: &Growth, into: Option<u32>, ports: &Ports) {
-        let (Some(flow), Some((Who::Hosts(comes), Who::Hosts(leaves)))) =
-            (growth.flow, &growth.whose)
+    pub fn forwarded(&mut self, growth: &TrafficDelta, into: Option<u32>, ports: &Ports) {
+        let (Some(flow), Some((FlowEndpoints::Hosts(comes), FlowEndpoints::Hosts(leaves)))) =
+            (growth.flow, &growth.endpoints)
         else {
             return;
         };
@@ -75,7 +75,7 @@ impl Busy {
         } else {
             comes.source
         };
-        self.add(flow, host, growth.octets);
+        self.add(flow, host, growth.bytes);
     }
 
     /// Adds waiting times of forwarded TCP, and selects the busiest connections to be timed now.
@@ -88,9 +88,11 @@ impl Busy {
             return;
         };
         let mut waits = Vec::new();
-        router.path.waits(Instant::now(), |wait| waits.push(wait));
+        router
+            .path
+            .take_round_trips(Instant::now(), |wait| waits.push(wait));
         for wait in waits {
-            let into = router.account.port_of(wait.came_in.port);
+            let into = router.account.port_of(wait.ingress.port);
             waited(&wait, into, router.hop(wait.hop), core, clock);
         }
         for flow in chosen {
@@ -107,22 +109,35 @@ impl Busy {
 }
 
 /// Adds a waiting time of a forwarded connection: `into` is its ingress port, `out` its way out.
-fn waited(wait: &Wait, into: Option<u32>, out: Option<&Hop>, core: &mut Monitor, clock: Clock) {
-    let Some((Who::Hosts(comes), Who::Hosts(leaves))) = wait.whose else {
+fn waited(
+    wait: &RoundTrip,
+    into: Option<u32>,
+    out: Option<&Hop>,
+    core: &mut Monitor,
+    clock: Clock,
+) {
+    let Some((FlowEndpoints::Hosts(comes), FlowEndpoints::Hosts(leaves))) = wait.endpoints else {
         return;
     };
     let into = into
-        .map(|link| key(link, &wait.came_in.behind, &comes, Way::Sent))
-        .map(|key| (key, Way::Sent));
+        .map(|link| key(link, &wait.ingress.behind, &comes, Direction::Sent))
+        .map(|key| (key, Direction::Sent));
     let out = out.map(|hop| {
         let behind = Encapsulation::of_header(&hop.header).0;
-        let key = key(hop.link, &behind, &leaves, Way::Received);
-        (key, Way::Received)
+        let key = key(hop.link, &behind, &leaves, Direction::Received);
+        (key, Direction::Received)
     });
     let now = clock.now();
     for (key, way) in into.into_iter().chain(out) {
         let micros = wait.micros;
-        core.waited(&Waited { key, way, micros }, now);
+        core.add_rtt(
+            &RttSample {
+                key,
+                direction: way,
+                micros,
+            },
+            now,
+        );
     }
 }
 
@@ -133,7 +148,7 @@ mod tests {
     #[test]
     fn the_busiest_of_each_host_comes_first() {
         let [one, other]: [IpAddr; 2] = [[192, 168, 1, 2], [192, 168, 1, 3]].map(Into::into);
-        let mut busy = Busy::default();
+        let mut busy = BusiestFlows::default();
         for (flow, host, octets) in [
             (1, one, 500),
             (2, one, 900),

@@ -29,7 +29,7 @@ struct Leaves {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct ActiveTranslation {
     leaves: Leaves,
     from_outside: bool,
     /// Dump that last listed the translation, or that began before its last event.
@@ -40,7 +40,7 @@ struct Known {
 /// 1970.
 #[derive(Debug)]
 pub struct Translations {
-    known: HashMap<Key, Known>,
+    known: HashMap<Key, ActiveTranslation>,
     room: usize,
     crowded: bool,
     /// Number of the dump that was last asked for.
@@ -64,7 +64,7 @@ impl Default for Translations {
 impl Translations {
     /// Handles an event of the kernel. `outside` returns true if a source is beyond the uplink,
     /// given the address that it connected to.
-    pub fn heard(
+    pub fn on_event(
         &mut self,
         event: &Event,
         outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool,
@@ -75,7 +75,7 @@ impl Translations {
             Event::Connection(connection) => {
                 let dying = connection.status.unwrap_or(0) & status::DYING != 0;
                 if !dying {
-                    self.there_is(&connection.id, &connection.reply, outside, now, told);
+                    self.add(&connection.id, &connection.reply, outside, now, told);
                 }
             }
             Event::ConnectionGone(id) => {
@@ -90,13 +90,13 @@ impl Translations {
     }
 
     /// All connections are asked for.
-    pub fn dump_asked(&mut self) {
+    pub fn on_dump_start(&mut self) {
         self.dump = self.dump.wrapping_add(1);
         self.whole = true;
     }
 
     /// Adds a connection, whose answers come in as `reply`.
-    pub fn there_is(
+    pub fn add(
         &mut self,
         id: &ConnectionId,
         reply: &Tuple,
@@ -130,7 +130,7 @@ impl Translations {
             }
             return;
         }
-        let known = Known {
+        let known = ActiveTranslation {
             leaves,
             // A host whose own address is translated is inside.
             from_outside: !source && outside(*key.source.ip(), *key.destination.ip()),
@@ -187,7 +187,7 @@ fn leaves(reply: &Tuple) -> Option<Leaves> {
     })
 }
 
-fn event(kind: NatEventKind, key: &Key, known: &Known, now: u64) -> NatEvent {
+fn event(kind: NatEventKind, key: &Key, known: &ActiveTranslation, now: u64) -> NatEvent {
     let pair = |address: SocketAddrV4| (*address.ip(), address.port());
     NatEvent {
         kind,
@@ -246,7 +246,7 @@ mod tests {
     fn hear(translations: &mut Translations, event: Event) -> Vec<NatEvent> {
         let mut told = Vec::new();
         let outside = |source: Ipv4Addr, _| !source.is_private();
-        translations.heard(&event, outside, 7, &mut told);
+        translations.on_event(&event, outside, 7, &mut told);
         told
     }
 
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn a_whole_dump_ends_what_it_does_not_show_and_no_other_does() {
         let mut translations = Translations::default();
-        translations.dump_asked();
+        translations.on_dump_start();
         for port in [1, 2, 3] {
             hear(&mut translations, Event::Connection(from(port)));
         }
@@ -349,12 +349,12 @@ mod tests {
         // A dump that was not requested.
         assert!(hear(&mut translations, end()).is_empty());
 
-        translations.dump_asked();
+        translations.on_dump_start();
         hear(&mut translations, Event::Connection(from(1)));
         hear(&mut translations, Event::Overrun(Source::Conntrack));
         assert!(hear(&mut translations, end()).is_empty());
 
-        translations.dump_asked();
+        translations.on_dump_start();
         hear(&mut translations, Event::Connection(from(2)));
         let told = hear(&mut translations, Event::Connection(from(4)));
         assert_eq!(kinds(&told), [(Create, 4)]);

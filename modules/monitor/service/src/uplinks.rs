@@ -9,7 +9,7 @@ use kernel::io::Policy;
 use kernel::policy::{Hop, LOCAL, MAIN, Route};
 use kernel::routes::RouteKind;
 use kernel::{Link, Prefix};
-use monitor_core::{Above, Leads, Networks, is_default};
+use monitor_core::{Destination, Networks, UpperDevices, is_default};
 use offload_core::stack::{Stack, is_ppp};
 use tracing::debug;
 
@@ -158,7 +158,7 @@ impl Uplinks {
         for route in &self.routes {
             let leads = self.leads(route, &hardware);
             // A default route that drops packets is there for when there is no other.
-            if !leads_anywhere(route) || leads == Leads::Beyond {
+            if !leads_anywhere(route) || leads == Destination::Internet {
                 networks.route(route.to, leads);
             }
         }
@@ -172,33 +172,35 @@ impl Uplinks {
             let uppers = stack.uppers(port).into_iter().map(|upper| upper.link);
             let all: BTreeSet<u32> = uppers.chain([port]).collect();
             let bridges = all.intersection(&bridges).copied().collect();
-            networks.port(port, Above { all, bridges });
+            networks.port(port, UpperDevices { all, bridges });
         }
         networks
     }
 
-    fn leads(&self, route: &Route, hardware: &HashMap<u32, u16>) -> Leads {
+    fn leads(&self, route: &Route, hardware: &HashMap<u32, u16>) -> Destination {
         let Some(hop) = route.hops.first() else {
-            return Leads::Inside;
+            return Destination::Inside;
         };
         let kind = hardware.get(&hop.link).copied();
         match route.kind {
-            RouteKind::Local => Leads::Own,
-            RouteKind::Unicast if leads_anywhere(route) => Leads::Beyond,
+            RouteKind::Local => Destination::Local,
+            RouteKind::Unicast if leads_anywhere(route) => Destination::Internet,
             RouteKind::Unicast if self.devices.contains(&hop.link) => self.by_uplink(hop),
             RouteKind::Unicast if !matches!(kind, Some(ETHERNET | LOOPBACK) | None) => {
-                Leads::Beyond
+                Destination::Internet
             }
-            RouteKind::Unicast if hop.gateway.is_none() && kind == Some(ETHERNET) => Leads::OnLink,
-            _ => Leads::Inside,
+            RouteKind::Unicast if hop.gateway.is_none() && kind == Some(ETHERNET) => {
+                Destination::OnLink
+            }
+            _ => Destination::Inside,
         }
     }
 
-    fn by_uplink(&self, hop: &Hop) -> Leads {
+    fn by_uplink(&self, hop: &Hop) -> Destination {
         let leads_out = |gateway| self.gateways.contains(&gateway);
         match hop.gateway.is_some_and(leads_out) {
-            true => Leads::Beyond,
-            false => Leads::Near(hop.link),
+            true => Destination::Internet,
+            false => Destination::UplinkNetwork(hop.link),
         }
     }
 }

@@ -55,7 +55,7 @@ impl Wifi {
     }
 
     /// Handles an event of the kernel.
-    pub fn heard(&mut self, event: &Event) {
+    pub fn on_event(&mut self, event: &Event) {
         if matches!(
             event,
             Event::Link(_) | Event::LinkGone(_) | Event::Overrun(Source::Route)

@@ -12,7 +12,7 @@ use crate::aead::Cipher;
 use crate::derive::NoRandom;
 use crate::frame::{Frame, Kind, MOST};
 use crate::identity::Identity;
-use crate::key::{Key, KeyId, Public};
+use crate::key::{Key, KeyId, PublicKey};
 use crate::session::{Role, Session, SessionId};
 use crate::tlv::Malformed;
 use crate::welcome::{self, Welcome};
@@ -113,12 +113,12 @@ pub fn once(body: &[u8]) -> Result<[u8; 32], HandshakeError> {
 
 /// A handshake that was made with the key of a line, by a router that proved its identity.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Responder {
     state: HandshakeState,
-    router: Public,
+    router: PublicKey,
 }
 
-impl Asked {
+impl Responder {
     /// Reads a handshake's body, at the partner. A router without the key gets no answer.
     ///
     /// # Errors
@@ -136,12 +136,12 @@ impl Asked {
         let router = state
             .get_remote_static()
             .and_then(|key| key.try_into().ok());
-        let router = Public(router.ok_or(HandshakeError::Key)?);
+        let router = PublicKey(router.ok_or(HandshakeError::Key)?);
         Ok(Self { state, router })
     }
 
     /// Returns the router's public key.
-    pub fn router(&self) -> Public {
+    pub fn router(&self) -> PublicKey {
         self.router
     }
 
@@ -236,9 +236,9 @@ pub(crate) mod fixed {
         key: &Key,
         once: &[u8; 32],
         body: &[u8],
-    ) -> Result<Asked, HandshakeError> {
+    ) -> Result<Responder, HandshakeError> {
         let prologue = prologue(key.id());
         let builder = builder(key, own, &prologue)?.fixed_ephemeral_key_for_testing_only(once);
-        Asked::second(builder.build_responder()?, key, body)
+        Responder::second(builder.build_responder()?, key, body)
     }
 }

@@ -34,7 +34,7 @@ pub type Hints = BTreeMap<String, Hint>;
 
 /// State of a path, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct PathStatus {
     /// The path's own address.
     pub address: IpAddr,
     /// Condition of its use.
@@ -42,23 +42,23 @@ pub struct Seen {
     /// The partner does not answer by the path.
     pub down: bool,
     /// The path rests, as far as there are others: it slowed them down.
-    pub rests: bool,
+    pub paused: bool,
 }
 
 /// Returns the addresses of paths that are to wait until others fail. IPv4 and IPv6 are separate,
 /// as no connection has paths of both.
-pub fn reserve(paths: &[Seen]) -> Vec<IpAddr> {
-    let waits = |path: &&Seen| {
+pub fn reserve(paths: &[PathStatus]) -> Vec<IpAddr> {
+    let waits = |path: &&PathStatus| {
         let peers = || {
-            let same = |other: &&Seen| other.address.is_ipv4() == path.address.is_ipv4();
+            let same = |other: &&PathStatus| other.address.is_ipv4() == path.address.is_ipv4();
             paths.iter().filter(same)
         };
         // If no path works, this state may be old.
         let best = peers().filter(|peer| !peer.down).map(|peer| peer.used);
         let best = best.min().or_else(|| peers().map(|peer| peer.used).min());
         best.is_some_and(|best| {
-            let used = |peer: &Seen| peer.used == best && !peer.down && !peer.rests;
-            path.used > best || path.rests && peers().any(used)
+            let used = |peer: &PathStatus| peer.used == best && !peer.down && !peer.paused;
+            path.used > best || path.paused && peers().any(used)
         })
     };
     let waiting = paths.iter().filter(waits);
@@ -69,12 +69,12 @@ pub fn reserve(paths: &[Seen]) -> Vec<IpAddr> {
 mod tests {
     use super::*;
 
-    fn seen(address: &str, used: Use, down: bool) -> Seen {
-        Seen {
+    fn seen(address: &str, used: Use, down: bool) -> PathStatus {
+        PathStatus {
             address: address.parse().expect("an address"),
             used,
             down,
-            rests: false,
+            paused: false,
         }
     }
 
@@ -111,14 +111,14 @@ mod tests {
     #[test]
     fn who_rests_is_used_where_there_is_no_other() {
         let good = seen("10.0.0.1", Use::Always, false);
-        let rests = Seen {
-            rests: true,
+        let rests = PathStatus {
+            paused: true,
             ..seen("10.0.0.2", Use::Always, false)
         };
         let backup = seen("10.0.0.3", Use::Backup, false);
         let [two, three] = [rests.address, backup.address];
         assert_eq!(reserve(&[good, rests, backup]), [two, three]);
-        let down = Seen { down: true, ..good };
+        let down = PathStatus { down: true, ..good };
         assert_eq!(reserve(&[down, rests, backup]), [three]);
     }
 

@@ -8,13 +8,13 @@ use snow::resolvers::{CryptoResolver, DefaultResolver};
 use subtle::ConstantTimeEq;
 
 use crate::derive;
-use crate::key::{Key, KeyId, Public};
+use crate::key::{Key, KeyId, PublicKey};
 
 /// Static key of this router or partner.
 #[derive(Clone)]
 pub struct Identity {
     secret: [u8; 32],
-    public: Public,
+    public: PublicKey,
 }
 
 impl Identity {
@@ -30,7 +30,7 @@ impl Identity {
     }
 
     /// Returns the public key.
-    pub fn public(&self) -> Public {
+    pub fn public(&self) -> PublicKey {
         self.public
     }
 }
@@ -43,7 +43,7 @@ impl From<[u8; 32]> for Identity {
         let public = x25519.pubkey().try_into().expect("32 bytes");
         Self {
             secret,
-            public: Public(public),
+            public: PublicKey(public),
         }
     }
 }
@@ -134,7 +134,7 @@ mod tests {
             "8520f0098930a754748b7ddcb43ef75a",
             "0dbf3a0d26381af4eba4a98eaa9b4e6a"
         ));
-        assert_eq!(alice.public(), Public(public));
+        assert_eq!(alice.public(), PublicKey(public));
         assert!(!format!("{alice:?}").contains("7707"));
     }
 
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(one, Identity::from(*one.octets()));
         assert_eq!(one.public().to_string().parse(), Ok(one.public()));
         for text in ["", "AAAA", &one.public().to_string()[1..], "?"] {
-            assert_eq!(text.parse::<Public>(), Err(PublicError), "{text}");
+            assert_eq!(text.parse::<PublicKey>(), Err(PublicError), "{text}");
         }
         let line = |secret| Key::new(KeyId([1; 8]), [secret; 32], one.public());
         let of_line = Identity::of_line(&line(2));
@@ -170,8 +170,8 @@ mod tests {
         assert_ne!(others.identity(), master.identity());
         assert_eq!(master.key(one).partner(), master.identity().public());
         assert_ne!(
-            Key::new(one, [7; 32], Public([0; 32])),
-            Key::new(other, [7; 32], Public([0; 32])),
+            Key::new(one, [7; 32], PublicKey([0; 32])),
+            Key::new(other, [7; 32], PublicKey([0; 32])),
             "the id counts too"
         );
         assert_ne!(KeyId::generate(), KeyId::generate());
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn no_secret_is_shown() {
         let master = Master::from([0xab; 32]);
-        let partner = Public([0; 32]);
+        let partner = PublicKey([0; 32]);
         let key = Key::new(KeyId([0, 1, 2, 3, 4, 5, 6, 0xff]), [0xab; 32], partner);
         assert_eq!(
             format!("{master:?} {key:?}"),

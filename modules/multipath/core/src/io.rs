@@ -1,32 +1,32 @@
 //! Sockets and threads of multipath. Decisions without them are in the other modules.
 
 mod changes;
-mod conduct;
 mod files;
+mod kernel_settings;
 mod limits;
 mod locked;
+mod observations;
+mod ordering;
 mod partner;
-mod partnership;
+mod partner_session;
 mod paths;
 mod places;
 mod proxy;
+mod proxy_state;
 mod pump;
-mod roll;
 mod router;
+mod router_list;
 mod sealed;
 mod secret;
-mod seen;
 mod serve;
 mod sessions;
-mod share;
 mod socket;
 mod state;
 mod store;
-mod strangers;
 mod threads;
-mod tuned;
+mod traffic_settings;
 mod tunnel;
-mod turns;
+mod unauthenticated;
 mod wire;
 
 use std::os::fd::OwnedFd;
@@ -42,12 +42,12 @@ pub struct TunDevice {
     pub link: u32,
 }
 
-pub use conduct::Conduct;
 pub use locked::{LockError, lock, unlock};
+pub use observations::{Observations, RouterCounters};
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
-pub use roll::Paired;
 pub use router::{Router, Settings as RouterSettings, StartError};
+pub use router_list::RouterEntry;
 pub use secret::{SecretError, identity};
-pub use seen::{Figures, Seen};
 pub use state::{Connection, State};
 pub use store::{DEFAULT_STATE, Serves, Store, StoreError};
+pub use traffic_settings::TrafficSettings;

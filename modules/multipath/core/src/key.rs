@@ -48,26 +48,26 @@ impl FromStr for KeyId {
 
 /// A public static key of a partner or of a router.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Public(pub [u8; 32]);
+pub struct PublicKey(pub [u8; 32]);
 
 /// Text that is not a valid public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a public key: it must have 43 characters")]
 pub struct PublicError;
 
-impl fmt::Display for Public {
+impl fmt::Display for PublicKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&BASE64.encode(self.0))
     }
 }
 
-impl fmt::Debug for Public {
+impl fmt::Debug for PublicKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Public({self})")
     }
 }
 
-impl FromStr for Public {
+impl FromStr for PublicKey {
     type Err = PublicError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -81,12 +81,12 @@ impl FromStr for Public {
 pub struct Key {
     id: KeyId,
     secret: [u8; 32],
-    partner: Public,
+    partner: PublicKey,
 }
 
 impl Key {
     /// Creates a key of 32 unpredictable bytes, for this partner.
-    pub fn new(id: KeyId, secret: [u8; 32], partner: Public) -> Self {
+    pub fn new(id: KeyId, secret: [u8; 32], partner: PublicKey) -> Self {
         Self {
             id,
             secret,
@@ -105,7 +105,7 @@ impl Key {
     }
 
     /// Returns the partner's public key.
-    pub fn partner(&self) -> Public {
+    pub fn partner(&self) -> PublicKey {
         self.partner
     }
 }

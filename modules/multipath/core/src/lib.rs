@@ -15,14 +15,15 @@
 //! [`io::Router`] and [`io::Partner`].
 
 mod aead;
-pub mod choice;
+pub mod backup_reminders;
 mod derive;
 pub mod encrypt;
 pub mod flaps;
 pub mod frame;
 pub mod gaps;
-pub mod guard;
+pub mod goodput;
 pub mod handshake;
+pub mod handshake_limiter;
 pub mod hints;
 pub mod identity;
 pub mod io;
@@ -31,7 +32,6 @@ pub mod lock;
 pub mod net;
 pub mod nft;
 pub mod open;
-pub mod pace;
 pub mod pairing;
 pub mod reach;
 pub mod session;
@@ -40,26 +40,28 @@ pub mod stream;
 #[cfg(test)]
 mod tests;
 mod tlv;
+pub mod traffic_policy;
 pub mod tunnel;
-pub mod unheard;
 #[cfg(test)]
 mod vector;
 pub mod welcome;
 pub mod window;
 
 pub use aead::Cipher;
-pub use choice::{Choice, Clients, Forward, Ports};
 pub use derive::NoRandom;
 pub use encrypt::Encrypt;
 pub use frame::{Frame, FrameError, Header, Kind};
 pub use handshake::{HandshakeError, Initiator};
 pub use identity::{Identity, Master};
-pub use key::{Key, KeyId, Public};
+pub use key::{Key, KeyId, PublicKey};
 pub use open::{Open, Status};
 pub use pairing::{Pairing, PairingError};
-pub use session::{Accepted, DatagramKeys, Opened, Session, SessionError, SessionId};
+pub use session::{
+    DatagramKeys, IncomingConnection, OutgoingConnection, Session, SessionError, SessionId,
+};
 pub use stream::{Opener, Sealer, StreamError};
 pub use tlv::Malformed;
+pub use traffic_policy::{Clients, Forward, Ports, TrafficPolicy};
 pub use welcome::Welcome;
 pub use window::Window;
 

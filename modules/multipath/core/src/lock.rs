@@ -6,8 +6,8 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 
-use crate::choice::Choice;
 use crate::nft::{self, TUNNEL_MARK};
+use crate::traffic_policy::TrafficPolicy;
 
 /// Name of the table, of family `inet`.
 pub const LOCK_TABLE: &str = "weir_lock";
@@ -21,12 +21,12 @@ pub struct Lock {
     /// Devices of the LAN: all traffic to them is permitted.
     pub lan: Vec<String>,
     /// The partners, the first one first.
-    pub partners: Vec<Reached>,
+    pub partners: Vec<PartnerAddresses>,
 }
 
 /// A partner with its addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
+pub struct PartnerAddresses {
     /// Name and port, as in the configuration.
     pub partner: String,
     /// Addresses, resolved before the lock closed.
@@ -40,13 +40,13 @@ const ADDRESSES: &str = "# addresses: ";
 
 impl Lock {
     /// Returns the file. `tunnel`: device of the tunnel; `choice`: traffic that may go directly.
-    pub fn file(&self, tunnel: &str, choice: &Choice) -> String {
+    pub fn file(&self, tunnel: &str, choice: &TrafficPolicy) -> String {
         let mut text = String::from(
             "#!/usr/sbin/nft -f\n# Written by `weir multipath lock`; `weir multipath unlock` \
                 takes it away.\n",
         );
         let _ = writeln!(text, "{LAN}{}", self.lan.join(" "));
-        for Reached { partner, addresses } in &self.partners {
+        for PartnerAddresses { partner, addresses } in &self.partners {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
             let addresses = addresses.join(" ");
             let _ = writeln!(text, "{PARTNER}{partner}\n{ADDRESSES}{addresses}");
@@ -122,7 +122,7 @@ impl Lock {
         while let Some(partner) = lines.find_map(|line| line.strip_prefix(PARTNER)) {
             let addresses = lines.next()?.strip_prefix(ADDRESSES)?;
             let addresses = addresses.split_whitespace().map(str::parse);
-            partners.push(Reached {
+            partners.push(PartnerAddresses {
                 partner: partner.trim().to_owned(),
                 addresses: addresses.collect::<Result<_, _>>().ok()?,
             });
@@ -132,7 +132,7 @@ impl Lock {
             partners,
         };
         // Such a lock would cut off even the router from its clients.
-        let nowhere = |it: &Reached| it.addresses.is_empty();
+        let nowhere = |it: &PartnerAddresses| it.addresses.is_empty();
         let is_whole = !lock.partners.is_empty() && !lock.partners.iter().any(nowhere);
         (is_whole && !lock.lan.is_empty()).then_some(lock)
     }
@@ -151,13 +151,13 @@ mod tests {
         Lock {
             lan: vec!["br-lan".into(), "wlan1".into()],
             partners: vec![
-                Reached {
+                PartnerAddresses {
                     partner: "partner.example:9349".into(),
                     addresses: ["203.0.113.10:9349", "[2001:db8::10]:9350"]
                         .map(|text| text.parse().unwrap())
                         .to_vec(),
                 },
-                Reached {
+                PartnerAddresses {
                     partner: "standby.example:443".into(),
                     addresses: vec!["198.51.100.9:443".parse().unwrap()],
                 },
@@ -167,11 +167,11 @@ mod tests {
 
     #[test]
     fn what_may_leave_is_listed() {
-        let choice = Choice {
+        let choice = TrafficPolicy {
             networks: vec!["198.51.100.0/24".parse().unwrap()],
             ports: vec!["udp/5060".parse().unwrap()],
             clients: vec!["192.168.1.7".parse().unwrap()],
-            ..Choice::default()
+            ..TrafficPolicy::default()
         };
         let text = lock().file("weir-tunnel", &choice);
         for line in [
@@ -189,14 +189,14 @@ mod tests {
         assert!(!text.contains("return"), "{text}");
         assert!(!text.contains("ether saddr"), "{text}");
         let clients = vec!["02:00:00:00:00:07".parse().unwrap()];
-        let choice = Choice { clients, ..choice };
+        let choice = TrafficPolicy { clients, ..choice };
         let text = lock().file("weir-tunnel", &choice);
         assert!(text.contains("\t\tether saddr @clients accept\n"), "{text}");
     }
 
     #[test]
     fn a_file_says_what_is_locked() {
-        let file = lock().file("weir-tunnel", &Choice::default());
+        let file = lock().file("weir-tunnel", &TrafficPolicy::default());
         assert_eq!(Lock::read(&file), Some(lock()));
         for other in [
             "",

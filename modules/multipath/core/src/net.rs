@@ -34,7 +34,7 @@ impl TunnelNet {
             }
             _ => false,
         };
-        (prefix.holds(&address) && !last).then_some(address)
+        (prefix.contains(&address) && !last).then_some(address)
     }
 
     /// Returns the partner's addresses, with their networks' lengths.
@@ -72,7 +72,7 @@ impl TunnelNet {
 
 /// Address from a partner that a router does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WrongAddress {
+pub enum AddressError {
     /// Not a host's address.
     #[error("the partner assigns {0} to this router, which is not a host's address")]
     Nobody(IpAddr),
@@ -89,7 +89,7 @@ pub enum WrongAddress {
 ///
 /// # Errors
 /// The address is not acceptable.
-pub fn given(address: IpAddr, own: &[Prefix]) -> Result<Prefix, WrongAddress> {
+pub fn given(address: IpAddr, own: &[Prefix]) -> Result<Prefix, AddressError> {
     let is_nobody = match address {
         IpAddr::V4(it) => {
             it.is_unspecified() || it.is_loopback() || it.is_link_local() || it.octets()[0] >= 224
@@ -104,11 +104,11 @@ pub fn given(address: IpAddr, own: &[Prefix]) -> Result<Prefix, WrongAddress> {
         }
     };
     if is_nobody {
-        return Err(WrongAddress::Nobody(address));
+        return Err(AddressError::Nobody(address));
     }
-    match own.iter().find(|network| network.holds(&address)) {
-        Some(network) => Err(WrongAddress::Taken(address, *network)),
-        None => Ok(Prefix::only(address)),
+    match own.iter().find(|network| network.contains(&address)) {
+        Some(network) => Err(AddressError::Taken(address, *network)),
+        None => Ok(Prefix::host(address)),
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(given("fd93::2"), Ok("fd93::2/128".to_owned()));
         for taken in ["192.168.1.7", "fd12::7"] {
             assert!(
-                matches!(given(taken), Err(WrongAddress::Taken(..))),
+                matches!(given(taken), Err(AddressError::Taken(..))),
                 "{taken}"
             );
         }
@@ -146,7 +146,7 @@ mod tests {
             "::ffff:10.0.0.1",
         ] {
             assert!(
-                matches!(given(nobody), Err(WrongAddress::Nobody(_))),
+                matches!(given(nobody), Err(AddressError::Nobody(_))),
                 "{nobody}"
             );
         }

@@ -11,7 +11,7 @@ mod partner;
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::choice::{Choice, Forward};
+use crate::traffic_policy::{Forward, TrafficPolicy};
 use chains::{clamp, guard, ports};
 use direct::{DIRECT, DIRECT_PORTS};
 pub use direct::{accept_direct, sets};
@@ -49,7 +49,7 @@ pub struct Redirect {
     /// Device of the tunnel, working or not: only answers and forwarded ports come in by it.
     pub device: Option<String>,
     /// Traffic that goes directly, and forwarded ports.
-    pub choice: Choice,
+    pub choice: TrafficPolicy,
     /// No other traffic of clients leaves by an uplink.
     pub stops: bool,
     /// Conversations that begin without a tunnel are marked, to be found when there is one.
@@ -275,7 +275,7 @@ mod tests {
             device: Some("weir-tunnel".into()),
             carries: [true, false],
             uplinks: vec!["wan0".into(), "wan1".into()],
-            choice: Choice {
+            choice: TrafficPolicy {
                 networks: vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()],
                 ports: vec!["tcp/25".parse().unwrap(), "udp/5060-5090".parse().unwrap()],
                 clients: ["02:00:00:00:00:07", "192.168.1.7", "fd00::7"]

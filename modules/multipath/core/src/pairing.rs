@@ -16,7 +16,7 @@ use ring::digest::{Context, SHA256};
 use subtle::ConstantTimeEq;
 
 use crate::PORT;
-use crate::key::{Key, KeyId, Public};
+use crate::key::{Key, KeyId, PublicKey};
 
 /// Version of the lines that this weir reads.
 const VERSION: u32 = 2;
@@ -229,7 +229,7 @@ fn read_key(text: &str) -> Result<(Key, [u8; CHECK]), PairingError> {
     let (secret, rest) = rest.split_first_chunk().expect("68 bytes");
     let (partner, check) = rest.split_first_chunk().expect("36 bytes");
     let check = check.first_chunk().expect("4 bytes");
-    Ok((Key::new(KeyId(*id), *secret, Public(*partner)), *check))
+    Ok((Key::new(KeyId(*id), *secret, PublicKey(*partner)), *check))
 }
 
 /// Splits into host without brackets, and port.
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     fn pairing(host: &str, port: u16) -> Pairing {
-        let key = Key::new(KeyId([1; 8]), [2; 32], Public([3; 32]));
+        let key = Key::new(KeyId([1; 8]), [2; 32], PublicKey([3; 32]));
         Pairing::new(host, port, key).expect("a host")
     }
 
@@ -406,7 +406,7 @@ mod tests {
             );
         }
         assert_eq!(
-            Pairing::new("a", 0, Key::new(KeyId([0; 8]), [0; 32], Public([0; 32]))),
+            Pairing::new("a", 0, Key::new(KeyId([0; 8]), [0; 32], PublicKey([0; 32]))),
             Err(PairingError::Port("0".to_owned()))
         );
     }
@@ -426,7 +426,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_key_is_read_as_written(id: [u8; 8], secret: [u8; 32], partner: [u8; 32], port in 1_u16.., host in "[a-z][a-z0-9]{0,20}(\\.[a-z]{1,9}){0,3}") {
-            let pairing = Pairing::new(&host, port, Key::new(KeyId(id), secret, Public(partner))).expect("a host");
+            let pairing = Pairing::new(&host, port, Key::new(KeyId(id), secret, PublicKey(partner))).expect("a host");
             let line = pairing.to_string();
             prop_assert!(line.chars().all(|character| character.is_ascii_alphanumeric() || "-_@:.".contains(character)));
             prop_assert_eq!(line.parse(), Ok(pairing));

@@ -103,10 +103,10 @@ impl Reach {
 
     /// Returns true if packets to this address are permitted.
     pub fn permits(&self, to: IpAddr) -> bool {
-        if self.allowed.contains(&Prefix::only(to)) {
+        if self.allowed.contains(&Prefix::host(to)) {
             return true;
         }
-        let holds = |prefixes: &[Prefix]| prefixes.iter().any(|prefix| prefix.holds(&to));
+        let holds = |prefixes: &[Prefix]| prefixes.iter().any(|prefix| prefix.contains(&to));
         let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
         if own.contains(&to) || SECRETS.contains(&to) || holds(&self.tunnel) {
             return false;

@@ -179,7 +179,7 @@ impl Session {
     ///
     /// # Panics
     /// At the partner's end, which must not open: it would reuse the router's nonces.
-    pub fn open(&self, open: &Open) -> (Opened, Vec<u8>) {
+    pub fn open(&self, open: &Open) -> (OutgoingConnection, Vec<u8>) {
         assert_eq!(self.keys.role, Role::Router, "only a router opens");
         let counter = self.next.fetch_add(1, Ordering::Relaxed);
         let cipher = open.encrypted.then_some(self.cipher);
@@ -189,7 +189,7 @@ impl Session {
             .opens
             .seal_in_place_append_tag(aead::nonce(counter), Aad::from(&front), &mut sealed)
             .expect("opens are short");
-        let opened = Opened(Connection {
+        let opened = OutgoingConnection(Connection {
             keys: Arc::clone(&self.keys),
             counter,
             cipher,
@@ -198,7 +198,7 @@ impl Session {
     }
 
     /// Reads an open at the partner. Each open is accepted once.
-    pub fn accept(&self, body: &[u8]) -> Result<(Accepted, Open), SessionError> {
+    pub fn accept(&self, body: &[u8]) -> Result<(IncomingConnection, Open), SessionError> {
         let id = session_id(body)?;
         if id != self.id {
             return Err(SessionError::Other(id));
@@ -225,7 +225,7 @@ impl Session {
         }
         drop(opens);
         let (open, cipher) = Open::decode(plain)?;
-        let accepted = Accepted(Connection {
+        let accepted = IncomingConnection(Connection {
             keys: Arc::clone(&self.keys),
             counter,
             cipher,
@@ -291,9 +291,9 @@ impl fmt::Debug for Connection {
 
 /// A connection that a router has asked for.
 #[derive(Debug)]
-pub struct Opened(Connection);
+pub struct OutgoingConnection(Connection);
 
-impl Opened {
+impl OutgoingConnection {
     /// Returns the connection's number in the session, from 0.
     pub fn counter(&self) -> u64 {
         self.0.counter
@@ -322,9 +322,9 @@ impl Opened {
 
 /// A connection that a partner has been asked for.
 #[derive(Debug)]
-pub struct Accepted(Connection);
+pub struct IncomingConnection(Connection);
 
-impl Accepted {
+impl IncomingConnection {
     /// Returns the connection's number in the session, from 0.
     pub fn counter(&self) -> u64 {
         self.0.counter

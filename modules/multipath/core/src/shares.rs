@@ -8,7 +8,7 @@ use kernel::subflows::{Subflow, SubflowKind, TcpState};
 
 /// Traffic by one of this machine's addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Carried {
+pub struct PathTraffic {
     /// Present subflows.
     pub subflows: usize,
     /// Subflows whose connection asked for MPTCP and did not get it.
@@ -26,7 +26,7 @@ pub struct Carried {
     pub retransmitted: u64,
 }
 
-impl Carried {
+impl PathTraffic {
     /// Copies the traffic into a path's state.
     pub fn show(self, path: &mut Path) {
         path.subflows = self.subflows;
@@ -55,7 +55,7 @@ const LATELY: u32 = 10_000;
 #[derive(Default)]
 pub struct Shares {
     known: HashMap<u64, Octets>,
-    of: BTreeMap<IpAddr, Carried>,
+    of: BTreeMap<IpAddr, PathTraffic>,
     looks: u64,
 }
 
@@ -64,7 +64,7 @@ impl Shares {
     pub fn look(&mut self, subflows: &[Subflow]) {
         self.looks += 1;
         for carried in self.of.values_mut() {
-            *carried = Carried {
+            *carried = PathTraffic {
                 subflows: 0,
                 fell_back: 0,
                 backup: false,
@@ -100,7 +100,7 @@ impl Shares {
     }
 
     /// Returns the traffic of an address.
-    pub fn of(&self, address: IpAddr) -> Carried {
+    pub fn of(&self, address: IpAddr) -> PathTraffic {
         self.of.get(&address).copied().unwrap_or_default()
     }
 }

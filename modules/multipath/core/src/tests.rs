@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use crate::handshake::{Asked, key_id};
+use crate::handshake::{Responder, key_id};
 use crate::session::{session_id, unknown};
 use crate::welcome::tests::welcome;
 use crate::{
-    Accepted, Cipher, Frame, FrameError, HandshakeError, Identity, Initiator, Key, KeyId, Kind,
-    Open, Opened, Session, SessionError, SessionId, Status, VERSION, Welcome,
+    Cipher, Frame, FrameError, HandshakeError, Identity, IncomingConnection, Initiator, Key, KeyId,
+    Kind, Open, OutgoingConnection, Session, SessionError, SessionId, Status, VERSION, Welcome,
 };
 
 fn partner() -> Identity {
@@ -28,7 +28,7 @@ fn answer(
     id: SessionId,
     welcome: &Welcome,
 ) -> Result<(Session, Vec<u8>), HandshakeError> {
-    Asked::read(&partner(), key, asked)?.welcome(id, welcome)
+    Responder::read(&partner(), key, asked)?.welcome(id, welcome)
 }
 
 /// Returns the body of a frame of one kind, as received.
@@ -68,7 +68,11 @@ fn open(encrypted: bool) -> Open {
     }
 }
 
-fn asked(router: &Session, partner: &Session, open: &Open) -> (Opened, Accepted) {
+fn asked(
+    router: &Session,
+    partner: &Session,
+    open: &Open,
+) -> (OutgoingConnection, IncomingConnection) {
     let (opened, frame) = router.open(open);
     let body = body(Kind::Open, &frame).expect("an open");
     assert_eq!(session_id(body), Ok(partner.id()));
@@ -91,7 +95,7 @@ fn sessions_are_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
     fn sent<T: Send>() {}
     shared::<Session>();
-    sent::<(Initiator, Opened, Accepted)>();
+    sent::<(Initiator, OutgoingConnection, IncomingConnection)>();
 }
 
 #[test]
@@ -136,14 +140,14 @@ fn a_line_makes_nobody_a_partner() {
     // An attacker on the path who has the line, and claims to be its partner.
     let thief = Identity::from([10; 32]);
     for key in [key(), Key::new(key().id(), *key().secret(), thief.public())] {
-        let read = Asked::read(&thief, &key, asked).map(|_| ());
+        let read = Responder::read(&thief, &key, asked).map(|_| ());
         assert_eq!(read, Err(HandshakeError::Key));
     }
     // The attacker's answer to a handshake that the attacker can read.
     let line = Key::new(key().id(), *key().secret(), thief.public());
     let (_, frame) = Initiator::begin(&line, &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
-    let asked = Asked::read(&thief, &line, asked).expect("his");
+    let asked = Responder::read(&thief, &line, asked).expect("his");
     let (_, frame) = asked.welcome(SessionId(9), &welcome()).expect("a welcome");
     let told = body(Kind::Welcome, &frame).expect("a welcome");
     let ended = initiator.end(told).map(|_| ());
@@ -155,7 +159,7 @@ fn a_router_shows_who_it_is() {
     for router in [own(), Identity::of_line(&key())] {
         let (initiator, frame) = Initiator::begin(&key(), &router).expect("random");
         let asked = body(Kind::Handshake, &frame).expect("a handshake");
-        let asked = Asked::read(&partner(), &key(), asked).expect("the key");
+        let asked = Responder::read(&partner(), &key(), asked).expect("the key");
         assert_eq!(asked.router(), router.public());
         let frame = asked.refuse().expect("an answer");
         let told = body(Kind::Welcome, &frame).expect("a welcome");

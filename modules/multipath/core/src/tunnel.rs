@@ -31,7 +31,7 @@ pub use body::{Body, Micros, Order};
 pub use datagram::{Codec, DatagramError, OVERHEAD};
 pub use path::{Count, RoundTrip, State};
 pub use reorder::Deliver;
-pub use report::{Event, PathError, Refused, Report, Send};
+pub use report::{Event, PacketError, PathError, Report, Send};
 pub use schedule::PATHS;
 pub use settings::{PathSettings, Role, Settings};
 
@@ -268,17 +268,17 @@ impl Tunnel {
     ///
     /// # Errors
     /// Cause to refuse the packet.
-    pub fn packet_in(&mut self, packet: &[u8], now: Micros) -> Result<(), Refused> {
-        let seen = Packet::read(packet, self.settings.seed).ok_or(Refused::NoPacket)?;
-        let mtu = self.mtu().ok_or(Refused::NoPath)?;
+    pub fn packet_in(&mut self, packet: &[u8], now: Micros) -> Result<(), PacketError> {
+        let seen = Packet::read(packet, self.settings.seed).ok_or(PacketError::NoPacket)?;
+        let mtu = self.mtu().ok_or(PacketError::NoPath)?;
         if packet.len() > mtu {
-            return Err(Refused::TooBig { mtu });
+            return Err(PacketError::TooBig { mtu });
         }
         self.look(now);
         let place = self
             .schedule
             .choose(&seen, &self.views, now)
-            .ok_or(Refused::NoPath)?;
+            .ok_or(PacketError::NoPath)?;
         if place.path.is_none() {
             self.share(place.order, packet, now);
         }

@@ -2,9 +2,9 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::choice::{Ports, Transport};
 use crate::session::SessionId;
 use crate::tlv::{self, Malformed};
+use crate::traffic_policy::{Ports, Transport};
 
 const SESSION: u8 = 1;
 const ABILITIES: u8 = 2;

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use kernel::io::{Policy, try_rules};
-use kernel::uplinks::{Picture, Uplink, Uplinks};
+use kernel::uplinks::{RoutingSnapshot, Uplink, Uplinks};
 
 use super::commands;
 use super::config::{Multipath, PathSettings};
@@ -91,7 +91,7 @@ async fn features(hinted: &[&String]) -> Vec<Feature> {
             features.push(tried(expression).await);
         }
         let policy = Policy::open().map_err(|error| error.to_string());
-        let picture = policy.and_then(|mut policy| policy.picture().map_err(|e| e.to_string()));
+        let picture = policy.and_then(|mut policy| policy.snapshot().map_err(|e| e.to_string()));
         features.push(rules());
         features.extend(picture.ok().map(|picture| told_apart(&picture)));
         features.push(tun());
@@ -104,7 +104,7 @@ async fn features(hinted: &[&String]) -> Vec<Feature> {
 
 /// Returns rows for devices with hints that are not uplinks: they may appear later.
 fn unmatched(hinted: &[&String]) -> Vec<Feature> {
-    let picture = Policy::open().ok().and_then(|mut p| p.picture().ok());
+    let picture = Policy::open().ok().and_then(|mut p| p.snapshot().ok());
     let uplinks: Vec<_> = match picture {
         Some(picture) => picture.uplinks().into_iter().map(|u| u.name).collect(),
         None => return Vec::new(),
@@ -285,7 +285,7 @@ fn rules() -> Feature {
 }
 
 /// Checks that uplinks differ: two modems of one make have equal addresses by default.
-fn told_apart(picture: &Picture) -> Feature {
+fn told_apart(picture: &RoutingSnapshot) -> Feature {
     let mut uplinks = Uplinks::default();
     uplinks.update(picture);
     let like = |twin: &Uplink| {

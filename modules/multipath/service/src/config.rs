@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use kernel::Prefix;
 use multipath_core::hints::{Hint, Hints, Use};
-use multipath_core::{Choice, Clients, Encrypt, Forward, Pairing, PairingError, Ports};
+use multipath_core::{Clients, Encrypt, Forward, Pairing, PairingError, Ports, TrafficPolicy};
 use toml::de::DeValue;
 
-use runtime::config::{DeviceName, Form, Origin, Rate, Section, Wrong, list, table, words};
+use runtime::config::{DeviceName, Form, Origin, Rate, Section, ValueError, list, table, words};
 
 /// Sections of this module in the configuration.
 pub const SECTIONS: [Section; 2] = [
@@ -95,8 +95,8 @@ impl Multipath {
     }
 
     /// Returns the rules of direct traffic and forwarded ports.
-    pub fn choice(&self) -> Choice {
-        Choice {
+    pub fn choice(&self) -> TrafficPolicy {
+        TrafficPolicy {
             networks: self.direct.value.clone(),
             ports: self.direct_ports.value.clone(),
             clients: self.direct_devices.value.clone(),
@@ -140,8 +140,8 @@ pub enum Fallback {
 }
 
 /// Parses a pairing line. The line is a secret: errors do not show it.
-fn line(value: &DeValue<'_>) -> Result<Pairing, Option<Wrong>> {
-    let wrong = |what: String| Wrong {
+fn line(value: &DeValue<'_>) -> Result<Pairing, Option<ValueError>> {
+    let wrong = |what: String| ValueError {
         what,
         hint: "copy the whole line that `weir multipath pair ADDRESS` prints at the partner"
             .to_owned(),
@@ -177,7 +177,7 @@ const STANDBY: Form<Vec<Pairing>> = Form {
         let read: Vec<_> = read.collect::<Result<_, _>>()?;
         for (place, pairing) in read.iter().enumerate() {
             if read[..place].contains(pairing) {
-                return Err(Some(Wrong {
+                return Err(Some(ValueError {
                     what: format!("has the line of {} twice", pairing.redacted()),
                     hint: "remove one of them".to_owned(),
                 }));
@@ -213,7 +213,7 @@ const FORWARDS: Form<Vec<Forward>> = Form {
                     && other.host.is_ipv4() == forward.host.is_ipv4()
             };
             if let Some(other) = read[..place].iter().find(same) {
-                return Err(Some(Wrong {
+                return Err(Some(ValueError {
                     what: format!("has \"{other}\" and \"{forward}\", which overlap"),
                     hint: "let each port lead to one host".to_owned(),
                 }));

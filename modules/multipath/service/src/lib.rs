@@ -4,7 +4,7 @@ mod check;
 mod commands;
 mod conditions;
 pub mod config;
-mod exposed;
+mod exposures;
 pub mod metrics;
 mod running;
 mod tun;
@@ -13,18 +13,18 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::Trouble;
-use api::metrics::Text;
-use api::{Route, Who};
+use answers::PartProblem;
+use api::metrics::Exposition;
+use api::{AccessLevel, Route};
 
 use running::Running;
 use runtime::Error;
 use runtime::config::Effective;
-use runtime::daemon::{Event, Face, Module, Privileges, Report, Router, Setup, Work};
-use runtime::registry::{Command, Entry, Group};
+use runtime::daemon::{ApiContext, Event, Module, Privileges, Report, Router, Setup, Work};
+use runtime::registry::{Command, Group, ModuleEntry};
 
 /// Several uplinks as one.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     choice: Some("Several uplinks as one, through a partner"),
     sections: &config::SECTIONS,
     tables: &multipath_core::nft::TABLES,
@@ -40,7 +40,7 @@ pub const ENTRY: Entry = Entry {
     },
     check: check::check,
     begin: Some(begin),
-    ..Entry::named("multipath")
+    ..ModuleEntry::named("multipath")
 };
 
 /// The router's side, if it is to run at all.
@@ -69,7 +69,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
 impl Service {
     fn shown(&self) -> answers::Paths {
         let running = self.running.as_ref();
-        running.map_or_else(answers::Paths::default, |running| running.borrow().shown())
+        running.map_or_else(answers::Paths::default, |running| running.borrow().to_api())
     }
 }
 
@@ -81,8 +81,8 @@ impl Module for Service {
         }
     }
 
-    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
-        vec![Route::get("/v1/paths", Who::User, move |()| {
+    fn routes(self: Rc<Self>, _: &Rc<dyn ApiContext>) -> Vec<Route> {
+        vec![Route::get("/v1/paths", AccessLevel::User, move |()| {
             Ok(self.shown())
         })]
     }
@@ -110,7 +110,7 @@ impl Module for Service {
         let failed = self.running.as_ref();
         let failed = failed.and_then(|running| running.borrow().failed());
         status.troubles.extend(failed.map(|what| {
-            Trouble {
+            PartProblem {
                 part: "multipath".to_owned(),
                 what,
                 hint: "run `weir check`; until this is fixed, uplinks are used as the routes say"
@@ -119,7 +119,7 @@ impl Module for Service {
         }));
     }
 
-    fn metrics(&self, _: &mut Router, text: &mut Text) {
+    fn metrics(&self, _: &mut Router, text: &mut Exposition) {
         metrics::write(text, &self.shown());
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use answers::{PartnerState, Path, Paths};
-use api::metrics::{Text, harmless};
+use api::metrics::{Exposition, sanitized};
 
 const PATH: &[&str] = &["device", "family"];
 
@@ -69,7 +69,7 @@ impl Sum {
 }
 
 /// Writes the metrics, if there is a partner.
-pub fn write(text: &mut Text, paths: &Paths) {
+pub fn write(text: &mut Exposition, paths: &Paths) {
     if paths.partner.is_none() {
         return;
     }
@@ -80,7 +80,7 @@ pub fn write(text: &mut Text, paths: &Paths) {
         } else {
             "ipv6"
         };
-        let sum = sums.entry((harmless(&path.device), family));
+        let sum = sums.entry((sanitized(&path.device), family));
         sum.or_default().add(path);
     }
     text.family(PATH_BYTES);

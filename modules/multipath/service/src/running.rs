@@ -8,13 +8,13 @@ use std::thread;
 use answers::PartnerState;
 use multipath_core::Identity;
 use multipath_core::io::{
-    Conduct, Connection, Router, RouterSettings, SecretError, State, TunDevice, identity,
+    Connection, Router, RouterSettings, SecretError, State, TrafficSettings, TunDevice, identity,
 };
 use tracing::{error, warn};
 
 use super::commands;
 use super::config::{self, Fallback, Multipath as Config};
-use super::exposed::exposed;
+use super::exposures::exposures;
 use super::tun;
 use runtime::config::Effective;
 use runtime::daemon::Privileges;
@@ -135,7 +135,7 @@ impl Running {
         Some(RouterSettings {
             pairings,
             own,
-            conduct: Conduct {
+            conduct: TrafficSettings {
                 fall_back: *multipath.fallback == Fallback::Direct,
                 returns: *multipath.returns,
                 encrypt: *multipath.encrypt,
@@ -154,7 +154,7 @@ impl Running {
     }
 
     /// Returns the current state.
-    pub fn shown(&self) -> answers::Paths {
+    pub fn to_api(&self) -> answers::Paths {
         // Locked for as long as a change takes: there is no state meanwhile.
         let running = self.running.try_lock().ok();
         let state = running.as_ref().and_then(|running| running.router.as_ref());
@@ -188,9 +188,9 @@ impl Running {
 }
 
 /// Converts a state for the API.
-fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
+fn told(state: State, conduct: &TrafficSettings, locked: bool) -> answers::Paths {
     let stops = locked || !conduct.fall_back;
-    let exposed = exposed(&state, conduct, stops);
+    let exposed = exposures(&state, conduct, stops);
     let (partner, version, problem) = match state.connection {
         Connection::Connecting => (PartnerState::Connecting, None, None),
         Connection::Connected { version, .. } => (PartnerState::Connected, Some(version), None),
@@ -211,7 +211,7 @@ fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
         connections: state.counted,
         paths: state.paths,
         unmatched: Vec::new(),
-        twins: state.twins,
+        twins: state.duplicates,
         forwards: state.forwards,
         locked,
         stops,

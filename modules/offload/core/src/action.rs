@@ -23,12 +23,12 @@ pub struct Reading {
     /// Packets forwarded since the install.
     pub packets: u64,
     /// Bytes of IP packets forwarded since the install.
-    pub octets: u64,
+    pub bytes: u64,
     /// True if the kernel's forwarding is proven at present.
     pub proven: bool,
     /// Counter that changes each time that the kernel gets a packet of this direction, which it
     /// knows but may not forward.
-    pub shown: u32,
+    pub trials: u32,
     /// The length of the last of these, bytes of the IP packet.
     pub shown_length: u16,
 }
@@ -72,7 +72,7 @@ pub enum Cause {
 
 impl Cause {
     /// The kind of cause in one word, for counters.
-    pub fn word(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Firewall(_) => "firewall",
             Self::Routing => "routing",
@@ -159,7 +159,7 @@ pub enum Action {
     /// Ask conntrack what this connection has left, and hand the core the answer
     /// ([`crate::Core::looked`]): it has just seen a packet. Comes before a refresh of the same
     /// connection.
-    Look(ConnectionId),
+    Query(ConnectionId),
     /// Makes conntrack report this connection to all listeners, by an update that changes nothing.
     /// Only an entry that can send events answers. If the entry is gone, pass a `ConnectionGone` to
     /// the core.
@@ -169,15 +169,15 @@ pub enum Action {
     /// `ConnectionGone`.
     Poll(ConnectionId),
     /// End the proof of this flow's two directions: the next packet of each goes to the kernel.
-    Prove {
+    Invalidate {
         /// The connection.
         flow: FlowId,
     },
     /// Ends all proofs.
-    Bump(Cause),
+    InvalidateAll(Cause),
     /// The neighbour or station that had this hardware address changed: end the proofs over hops to
     /// the address, by any port.
-    BumpHops {
+    InvalidateHops {
         /// Former location: the neighbour's device, which may stand on several ports, or the port
         /// of a bridge.
         link: u32,

@@ -6,16 +6,16 @@ use std::net::IpAddr;
 use kernel::{Connection, ConnectionId, Protocol, Source, status};
 
 use crate::action::{Action, FlowId, Reading};
-use crate::decline::Decline;
+use crate::decline::DeclineReason;
 use crate::dump::Dump;
+use crate::eligibility::Eligibility;
 use crate::flow::{Flow, TCP_ESTABLISHED, TCP_NONE};
-use crate::judge::Judge;
 use crate::output::Output;
 use crate::room::{ADMIT_PER_TICK, Queue};
 use crate::settings::Settings;
 use crate::table::Table;
 use crate::time::Millis;
-use crate::watch::Watch;
+use crate::timeout_learner::TimeoutLearner;
 
 /// Maximum age of a message when weir reads it, for a connection that is closing.
 const CLOSING: Millis = 5_000;
@@ -26,10 +26,10 @@ const RETRY: Millis = 1_000;
 pub(crate) struct Connections {
     settings: Settings,
     table: Table,
-    judge: Judge,
+    judge: Eligibility,
     dump: Dump,
     queue: Queue,
-    watch: Watch,
+    watch: TimeoutLearner,
     /// Connections declined by the call under way.
     fresh: Vec<FlowId>,
     /// Conntrack zones ever seen.
@@ -46,10 +46,10 @@ impl Connections {
         Self {
             settings,
             table: Table::new(),
-            judge: Judge::default(),
+            judge: Eligibility::default(),
             dump: Dump::default(),
             queue: Queue::default(),
-            watch: Watch::default(),
+            watch: TimeoutLearner::default(),
             fresh: Vec::new(),
             zones: HashSet::new(),
             forgot: false,
@@ -115,12 +115,12 @@ impl Connections {
     }
 
     /// Returns the judge, which decides which connections stay with the kernel.
-    pub(crate) fn judge(&self) -> &Judge {
+    pub(crate) fn judge(&self) -> &Eligibility {
         &self.judge
     }
 
     /// Changes what keeps connections with the kernel; [`Connections::judge_all`] follows.
-    pub(crate) fn judge_mut(&mut self) -> &mut Judge {
+    pub(crate) fn judge_mut(&mut self) -> &mut Eligibility {
         &mut self.judge
     }
 
@@ -157,7 +157,12 @@ impl Connections {
     }
 
     /// Records or clears the packet path's objection to a connection.
-    pub(crate) fn set_refusal(&mut self, id: FlowId, reason: Option<Decline>, out: &mut Output) {
+    pub(crate) fn set_refusal(
+        &mut self,
+        id: FlowId,
+        reason: Option<DeclineReason>,
+        out: &mut Output,
+    ) {
         if let Some(flow) = self.table.get_mut(id) {
             flow.refusal = reason;
         }
@@ -180,7 +185,7 @@ impl Connections {
         self.watch.add(
             &mut self.table,
             id,
-            readings.map(|reading| reading.shown),
+            readings.map(|reading| reading.trials),
             now,
         );
     }
@@ -223,7 +228,9 @@ impl Connections {
         }
         let before = (flow.tcp_state, flow.status);
         let returned = |seconds| flow.life.returned(seconds, now);
-        if flow.refusal == Some(Decline::Untracked) && connection.timeout.is_some_and(returned) {
+        if flow.refusal == Some(DeclineReason::Untracked)
+            && connection.timeout.is_some_and(returned)
+        {
             flow.refusal = None;
         }
         flow.merge(connection, generation, now);
@@ -237,11 +244,11 @@ impl Connections {
             // The kernel speaks of it because something changed, perhaps its mark or a label that
             // routes and rules go by.
             if before && self.table.get(id).is_some_and(Flow::installed) {
-                out.push(Action::Prove { flow: id });
+                out.push(Action::Invalidate { flow: id });
             }
         } else {
             let former = self.table.sharers(id);
-            self.revoke(id, Decline::StatusUnknown, out);
+            self.revoke(id, DeclineReason::StatusUnknown, out);
             if let Some(flow) = self.table.get_mut(id) {
                 flow.refusal = None;
             }
@@ -369,7 +376,7 @@ impl Connections {
         let mut sharers: Vec<FlowId> = Vec::new();
         for id in ids {
             sharers.extend(self.table.sharers(*id));
-            self.revoke(*id, Decline::Dying, out);
+            self.revoke(*id, DeclineReason::Dying, out);
             self.take(*id, out);
         }
         self.settle_all(&sharers, out);
@@ -402,15 +409,15 @@ impl Connections {
     }
 
     /// Judges a connection by all criteria except room.
-    fn verdict(&self, id: FlowId, flow: &Flow) -> Result<(), Decline> {
+    fn verdict(&self, id: FlowId, flow: &Flow) -> Result<(), DeclineReason> {
         self.judge.judge(flow, &self.settings)?;
         if flow.contested || self.table.shared(id) {
-            return Err(Decline::Ambiguous);
+            return Err(DeclineReason::Ambiguous);
         }
         // The packet path does not see zones. With more than one, a tuple is only known to be
         // unique when all are remembered; with one, the kernel makes it so.
         if self.forgot && self.zones.len() > 1 && !flow.installed() {
-            return Err(Decline::Crowded);
+            return Err(DeclineReason::Crowded);
         }
         Ok(())
     }
@@ -439,7 +446,7 @@ impl Connections {
     }
 
     /// Declines a connection, and removes it where it is installed.
-    fn revoke(&mut self, id: FlowId, reason: Decline, out: &mut Output) {
+    fn revoke(&mut self, id: FlowId, reason: DeclineReason, out: &mut Output) {
         if let Some(flow) = self.table.get_mut(id).filter(|flow| flow.installed()) {
             let tcp = flow.id.original.protocol == Protocol::Tcp;
             if reason.goes_on() {
@@ -454,7 +461,7 @@ impl Connections {
     }
 
     /// Notes a reason.
-    fn decline(&mut self, id: FlowId, reason: Decline, out: &mut Output) {
+    fn decline(&mut self, id: FlowId, reason: DeclineReason, out: &mut Output) {
         let Some(flow) = self.table.get_mut(id) else {
             return;
         };
@@ -508,12 +515,12 @@ impl Connections {
     }
 
     /// The packet path refused an install.
-    pub(crate) fn refuse(&mut self, id: FlowId, reason: Decline, out: &mut Output) {
+    pub(crate) fn refuse(&mut self, id: FlowId, reason: DeclineReason, out: &mut Output) {
         if !self.table.get(id).is_some_and(Flow::installed) {
             return;
         }
         out.statistics.refusals += 1;
-        if reason == Decline::TableFull {
+        if reason == DeclineReason::TableFull {
             self.wait(id, out.now() + RETRY, out);
         } else {
             if let Some(flow) = self.table.get_mut(id) {
@@ -540,7 +547,7 @@ impl Connections {
             let doubted: Vec<FlowId> = self
                 .table
                 .iter()
-                .filter(|(_, flow)| flow.contested || flow.declined == Some(Decline::Crowded))
+                .filter(|(_, flow)| flow.contested || flow.declined == Some(DeclineReason::Crowded))
                 .map(|(id, _)| id)
                 .collect();
             for id in &doubted {
@@ -566,7 +573,7 @@ impl Connections {
     /// Queues a connection for room.
     fn wait(&mut self, id: FlowId, not_before: Millis, out: &mut Output) {
         self.leave_queue(id);
-        self.decline(id, Decline::TableFull, out);
+        self.decline(id, DeclineReason::TableFull, out);
         if let Some(flow) = self.table.get_mut(id) {
             flow.turn = Some(self.queue.add(id, not_before));
         }
@@ -606,7 +613,7 @@ impl Connections {
             .take(excess)
             .collect();
         for id in ids {
-            self.revoke(id, Decline::TableFull, out);
+            self.revoke(id, DeclineReason::TableFull, out);
             self.wait(id, 0, out);
         }
     }

@@ -3,22 +3,22 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use kernel::conntrack::Looked;
+use kernel::conntrack::ConnectionState;
 use kernel::{Address, Connection, Event, Link, Mac, Neighbour, Prefix, Source, Tuple};
 
 use crate::action::{Action, Cause, FlowId, PAIRS, Reading};
 use crate::connections::Connections;
-use crate::decline::Decline;
+use crate::decline::DeclineReason;
 use crate::firewall::Firewall;
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::older::Older;
 use crate::output::Output;
 use crate::pairs::{Pair, Pairs};
 use crate::ports::{PortFacts, PortPlan};
 use crate::room::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
-use crate::ruleset::Concern;
+use crate::ruleset::PerPacketRule;
 use crate::settings::Settings;
+use crate::silent_connections::SilentConnections;
 use crate::statistics::Statistics;
 use crate::time::Millis;
 use crate::upkeep::Upkeep;
@@ -37,7 +37,7 @@ pub struct Core {
     firewall: Firewall,
     pairs: Pairs,
     /// Connections whose entries may send no events.
-    older: Older,
+    older: SilentConnections,
     upkeep: Upkeep,
     output: Output,
 }
@@ -50,7 +50,7 @@ impl Core {
             network: Network::default(),
             firewall: Firewall::default(),
             pairs: Pairs::default(),
-            older: Older::default(),
+            older: SilentConnections::default(),
             upkeep: Upkeep::default(),
             output: Output::default(),
         }
@@ -66,13 +66,13 @@ impl Core {
     }
 
     /// Takes one event.
-    pub fn handle(&mut self, event: Event, now: Millis, out: &mut Vec<Action>) {
+    pub fn on_event(&mut self, event: Event, now: Millis, out: &mut Vec<Action>) {
         self.take(event, false, now, out);
     }
 
     /// Takes an answer to [`Action::Dump`]. Unlike [`Core::handle`], it does not prove that the
     /// kernel reports this connection by itself.
-    pub fn answer(&mut self, event: Event, now: Millis, out: &mut Vec<Action>) {
+    pub fn on_dump_event(&mut self, event: Event, now: Millis, out: &mut Vec<Action>) {
         self.take(event, true, now, out);
     }
 
@@ -167,7 +167,7 @@ impl Core {
         self.network.sweep_neighbours(&mut self.output);
     }
 
-    /// Ends proofs because something expired without an event, as [`crate::Agenda`] says.
+    /// Ends proofs because something expired without an event, as [`crate::ExpirySchedule`] says.
     pub fn expired(&mut self, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         self.output.bump(Cause::Expiry);
@@ -254,7 +254,7 @@ impl Core {
     /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull`
     /// is tried again a second later; any other reason stands until the connection ends or its
     /// reply tuple changes.
-    pub fn refused(&mut self, flow: FlowId, reason: Decline) {
+    pub fn refused(&mut self, flow: FlowId, reason: DeclineReason) {
         match flow.0 & PAIRS {
             0 => self.connections.refuse(flow, reason, &mut self.output),
             _ => self.pairs.refused(flow, &mut self.output),
@@ -282,14 +282,19 @@ impl Core {
 
     /// The ruleset was read: these rules look at each packet. All connections are judged by them;
     /// what weir forwarded so far and may not, ends.
-    pub fn rules(&mut self, concerns: Vec<Concern>, now: Millis, out: &mut Vec<Action>) {
+    pub fn rules(&mut self, concerns: Vec<PerPacketRule>, now: Millis, out: &mut Vec<Action>) {
         let changed = self.connections.judge_mut().set_concerns(concerns);
         self.judge_all(changed, now, out);
     }
 
     /// Sets the addresses whose traffic weir's own rules limit, replacing the former set: the
     /// kernel handles the connections of these addresses.
-    pub fn slow(&mut self, addresses: &HashSet<IpAddr>, now: Millis, out: &mut Vec<Action>) {
+    pub fn set_rate_limited(
+        &mut self,
+        addresses: &HashSet<IpAddr>,
+        now: Millis,
+        out: &mut Vec<Action>,
+    ) {
         let changed = self.connections.judge_mut().set_slowed(addresses);
         self.judge_all(changed, now, out);
     }
@@ -311,12 +316,12 @@ impl Core {
 
     /// Adds bytes that a flow forwarded; call this each second. The next tick renews the proof of a
     /// flow that moved far.
-    pub fn grew(&mut self, id: FlowId, octets: u64) {
+    pub fn add_forwarded_bytes(&mut self, id: FlowId, octets: u64) {
         self.upkeep.grew(&mut self.connections, id, octets);
     }
 
     /// Conntrack answered an [`Action::Look`].
-    pub fn looked(&mut self, looked: &Looked, now: Millis, out: &mut Vec<Action>) {
+    pub fn on_query_reply(&mut self, looked: &ConnectionState, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         let legacy = self.firewall.is_legacy();
         self.upkeep
@@ -326,7 +331,7 @@ impl Core {
 
     /// Conntrack answered an [`Action::Poll`]. An entry that is gone is a `ConnectionGone`
     /// instead.
-    pub fn polled(&mut self, looked: &Looked, now: Millis, out: &mut Vec<Action>) {
+    pub fn on_poll_reply(&mut self, looked: &ConnectionState, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         let changed = self
             .older
@@ -390,7 +395,7 @@ impl Core {
         }
         let (now, statistics) = (self.output.now(), &self.output.statistics);
         let room = statistics.declined_total() <= self.connections.settings().max_declined / 2;
-        let elsewhere = [Decline::Flowtable, Decline::Untracked]
+        let elsewhere = [DeclineReason::Flowtable, DeclineReason::Untracked]
             .iter()
             .any(|reason| statistics.declined[reason.index()] > 0);
         let forgotten = self.connections.forgot() && room;
@@ -483,19 +488,19 @@ impl Core {
     }
 
     /// Rules that look at each packet, as last read.
-    pub fn concerns(&self) -> &[Concern] {
+    pub fn per_packet_rules(&self) -> &[PerPacketRule] {
         self.connections.judge().concerns()
     }
 
     /// The first rule that may look at each packet of a connection, where such rules are respected.
-    pub fn concern(&self, flow: &Flow) -> Option<&Concern> {
+    pub fn per_packet_rule(&self, flow: &Flow) -> Option<&PerPacketRule> {
         self.connections.judge().concern(flow, self.settings())
     }
 
     /// Number of connections that each rule now leaves to the kernel, in the order of
     /// [`Core::concerns`]; several rules may leave the same connections to the kernel.
     pub fn costs(&self) -> Vec<usize> {
-        let each = Decline::EachPacket;
+        let each = DeclineReason::EachPacket;
         let flows = self.flows().map(|(_, flow)| flow);
         let left = flows.filter(|flow| flow.declined == Some(each));
         let count = self.statistics().declined[each.index()];

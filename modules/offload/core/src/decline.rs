@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Reason why a connection is not installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Decline {
+pub enum DeclineReason {
     /// TCP, or UDP, is switched off in the settings.
     ProtocolOff,
     /// Conntrack reports nothing: `nf_conntrack_events` is 0.
@@ -64,7 +64,7 @@ pub enum Decline {
     Unsupported,
 }
 
-impl Decline {
+impl DeclineReason {
     /// Returns true if the kernel continues a connection that weir forwarded, unchanged.
     pub(crate) fn goes_on(self) -> bool {
         matches!(
@@ -89,7 +89,7 @@ impl Decline {
     /// Number of reasons.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// All reasons, in the order of [`Decline::index`].
+    /// All reasons, in the order of [`DeclineReason::index`].
     pub const ALL: [Self; 27] = [
         Self::ProtocolOff,
         Self::NoEvents,
@@ -120,13 +120,13 @@ impl Decline {
         Self::Unsupported,
     ];
 
-    /// A number below [`Decline::COUNT`].
+    /// A number below [`DeclineReason::COUNT`].
     pub fn index(self) -> usize {
         self as usize
     }
 
     /// A short name for counters and JSON.
-    pub fn word(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "protocol-off",
             Self::NoEvents => "no-events",
@@ -261,7 +261,7 @@ impl Decline {
     }
 }
 
-impl fmt::Display for Decline {
+impl fmt::Display for DeclineReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.explain())
     }
@@ -276,12 +276,12 @@ mod tests {
     fn every_reason_has_its_own_number_and_texts() {
         let mut words = HashSet::new();
         let mut texts = HashSet::new();
-        for (index, reason) in Decline::ALL.iter().enumerate() {
+        for (index, reason) in DeclineReason::ALL.iter().enumerate() {
             assert_eq!(reason.index(), index);
-            assert!(words.insert(reason.word()));
+            assert!(words.insert(reason.name()));
             assert!(texts.insert(reason.explain()));
             assert!(!reason.hint().is_empty());
-            assert_eq!(serde_json::to_value(reason).unwrap(), reason.word());
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.name());
         }
     }
 }

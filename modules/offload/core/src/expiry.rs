@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use kernel::SetName;
 use kernel::members::Member;
 
-use crate::ruleset::{QUARTER, Silent};
+use crate::ruleset::{QUARTER, UnreportedConditions};
 use crate::time::Millis;
 
 /// A set that packets write is looked at so often.
@@ -49,7 +49,7 @@ struct Span {
 
 /// Reads that are due now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct DueReads {
     /// Sets, each with how many elements at most.
     pub sets: Vec<(SetName, usize)>,
     /// The life times of routes.
@@ -109,8 +109,8 @@ struct Watched {
 /// Keeps what is going to be over, and says when proofs end. Time is the caller's; nothing in here
 /// sleeps or reads.
 #[derive(Debug, Default)]
-pub struct Agenda {
-    silent: Silent,
+pub struct ExpirySchedule {
+    silent: UnreportedConditions,
     sets: BTreeMap<SetName, Watched>,
     /// Ends of elements and routes that are to come, by whose they are; the next one last.
     ends: BTreeMap<Option<SetName>, Vec<Span>>,
@@ -130,9 +130,9 @@ pub struct Agenda {
     paced: Millis,
 }
 
-impl Agenda {
+impl ExpirySchedule {
     /// The ruleset was read.
-    pub fn rules(&mut self, silent: Silent, now: Millis) {
+    pub fn rules(&mut self, silent: UnreportedConditions, now: Millis) {
         if silent == self.silent {
             return;
         }
@@ -174,7 +174,7 @@ impl Agenda {
     }
 
     /// A gateway answers again, and the kernel may go back to it.
-    pub fn answers(&mut self) {
+    pub fn on_gateway_reachable(&mut self) {
         self.changed = true;
     }
 
@@ -212,13 +212,13 @@ impl Agenda {
     }
 
     /// Returns the reads that are due now. The caller has to answer each.
-    pub fn asks(&mut self, now: Millis) -> Asked {
+    pub fn due_reads(&mut self, now: Millis) -> DueReads {
         let due = |due: &mut Option<Millis>| due.take_if(|due| *due <= now).is_some();
-        let mut asked = Asked {
+        let mut asked = DueReads {
             routes: due(&mut self.routes_due),
             policies: due(&mut self.policies.due),
             groups: due(&mut self.groups.due),
-            ..Asked::default()
+            ..DueReads::default()
         };
         for (name, set) in &mut self.sets {
             if due(&mut set.due) {
@@ -343,7 +343,7 @@ impl Agenda {
     }
 
     /// Time of the next work.
-    pub fn wake(&self) -> Option<Millis> {
+    pub fn poll_at(&self) -> Option<Millis> {
         let changed = self.changed.then_some(0);
         let end = [self.next().map(|span| span.to), changed, self.turn_over()];
         let end = end
@@ -366,7 +366,7 @@ impl Agenda {
     }
 
     /// Silent conditions that the ruleset depends on.
-    pub fn silent(&self) -> &Silent {
+    pub fn silent(&self) -> &UnreportedConditions {
         &self.silent
     }
 

@@ -2,7 +2,7 @@
 
 use kernel::{Connection, ConnectionId, Protocol, Tuple, status};
 
-use crate::decline::Decline;
+use crate::decline::DeclineReason;
 use crate::lifetime::Lifetime;
 use crate::time::Millis;
 
@@ -40,7 +40,7 @@ pub struct Flow {
     /// Sequence numbers are adjusted, or were.
     pub sequence_adjusted: bool,
     /// Reason why the flow is not installed; `None`: installed.
-    pub declined: Option<Decline>,
+    pub declined: Option<DeclineReason>,
     /// Time of the first report.
     pub since: Millis,
     /// Lifetime of its entry.
@@ -54,7 +54,7 @@ pub struct Flow {
     /// A connection that is not remembered has one of its tuples.
     pub(crate) contested: bool,
     /// Reason for which the packet path refused the flow, for good.
-    pub(crate) refusal: Option<Decline>,
+    pub(crate) refusal: Option<DeclineReason>,
     /// Position in the queue for room.
     pub(crate) turn: Option<(Millis, u64)>,
 }
@@ -71,7 +71,7 @@ impl Flow {
             window_scales: None,
             helper: false,
             sequence_adjusted: false,
-            declined: Some(Decline::StatusUnknown),
+            declined: Some(DeclineReason::StatusUnknown),
             since: now,
             life: Lifetime::default(),
             unseen: 0,
@@ -114,7 +114,7 @@ impl Flow {
             return;
         }
         self.life.unheard = false;
-        if self.refusal == Some(Decline::Unreported) {
+        if self.refusal == Some(DeclineReason::Unreported) {
             self.refusal = None;
         }
     }

@@ -24,7 +24,7 @@ impl Gateways {
     }
 
     /// Takes a change of a neighbour. Returns true if a silent gateway answers again.
-    pub fn heard(&mut self, neighbour: &Neighbour) -> bool {
+    pub fn on_neighbour(&mut self, neighbour: &Neighbour) -> bool {
         let gateway = (neighbour.link, neighbour.address);
         if neighbour.mac.is_some() {
             return self.silent.remove(&gateway);
@@ -45,7 +45,7 @@ mod tests {
         let at = |address: &str| (3, address.parse().expect("an address"));
         let [first, second, station] = ["192.0.2.1", "fe80::1", "192.0.2.9"].map(at);
         let say = |gateways: &mut Gateways, (link, address), mac| {
-            gateways.heard(&Neighbour {
+            gateways.on_neighbour(&Neighbour {
                 link,
                 address,
                 mac,

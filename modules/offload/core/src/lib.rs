@@ -8,22 +8,22 @@
 //!
 //! [`ports::plans`] (devices → hooks), [`stack::Stack`] (devices → lower devices) and
 //! [`ruleset::read`] (a ruleset → what must see each packet, and of which flows) are plain
-//! functions; [`Agenda`] says when proofs end without an event.
+//! functions; [`ExpirySchedule`] says when proofs end without an event.
 
 mod action;
+mod activity;
 mod connections;
 mod core;
 mod decline;
 pub mod drops;
 mod dump;
+mod eligibility;
 pub mod expiry;
 mod firewall;
 mod flow;
 mod gateways;
-mod judge;
 mod lifetime;
 mod network;
-mod older;
 mod output;
 mod pairs;
 pub mod ports;
@@ -31,21 +31,21 @@ mod room;
 mod route_programs;
 pub mod ruleset;
 mod settings;
-mod sight;
+mod silent_connections;
 pub mod stack;
 mod stations;
 mod statistics;
 mod sweep;
 mod table;
 mod time;
-mod trail;
+mod timeout_learner;
 mod upkeep;
-mod watch;
+mod visibility;
 
 pub use self::core::Core;
 pub use action::{Action, Cause, Direction, FlowId, PAIRS, Reading};
-pub use decline::Decline;
-pub use expiry::Agenda;
+pub use decline::DeclineReason;
+pub use expiry::ExpirySchedule;
 pub use flow::Flow;
 pub use gateways::Gateways;
 pub use pairs::Pair;

@@ -9,10 +9,10 @@
 use kernel::ConnectionId;
 
 use crate::action::{Action, Reading};
+use crate::activity::{Activity, Answer};
 use crate::settings::Timeouts;
-use crate::sight::{Look, Sight};
 use crate::time::Millis;
-use crate::trail::{Answer, Trail};
+use crate::visibility::{Observation, Visibility};
 
 /// Learned time-outs are learned again after this time: sysctls and policies may change silently.
 const LEARNED: Millis = 60_000;
@@ -62,7 +62,7 @@ pub(crate) struct Lifetime {
     /// True if weir watches the connection for a packet that conntrack saw.
     pub(crate) watched: bool,
     /// Packets of an installed connection: most of a flood never are, and must take little room.
-    trail: Option<Box<Trail>>,
+    trail: Option<Box<Activity>>,
 }
 
 impl Lifetime {
@@ -71,7 +71,7 @@ impl Lifetime {
         let mut sight = self
             .trail
             .as_ref()
-            .map_or_else(Sight::default, |trail| trail.sight);
+            .map_or_else(Visibility::default, |trail| trail.sight);
         sight.begin(self.trail.is_none(), round, now);
         *self = Self {
             expires: self.expires,
@@ -80,7 +80,7 @@ impl Lifetime {
             learned: self.learned,
             renewed: self.renewed,
             unheard: self.unheard,
-            trail: Some(Box::new(Trail::begin(sight, now))),
+            trail: Some(Box::new(Activity::begin(sight, now))),
             ..Self::default()
         };
     }
@@ -111,7 +111,7 @@ impl Lifetime {
 
     /// Returns true if a refresh for packets that moved is due, or may be.
     pub(crate) fn owes(&self, readings: &[Reading; 2]) -> bool {
-        let moved = |trail: &Trail| (0..2).any(|d| readings[d].packets != trail.packets[d]);
+        let moved = |trail: &Activity| (0..2).any(|d| readings[d].packets != trail.packets[d]);
         self.owed || self.trail.as_deref().is_some_and(moved)
     }
 
@@ -130,7 +130,7 @@ impl Lifetime {
 
     /// The time that the last packet which it saw gave. The entry may have less, as data went by
     /// unacknowledged then.
-    fn as_last_seen(&mut self, trail: &Trail, now: Millis) -> Option<Renewal> {
+    fn as_last_seen(&mut self, trail: &Activity, now: Millis) -> Option<Renewal> {
         let end = trail.sight.last() + Millis::from(self.given?) * 1_000;
         let more = self.expires.is_some_and(|[_, latest]| latest < end);
         if !more || end <= now || trail.answer() == Answer::Missing {
@@ -201,9 +201,9 @@ impl Lifetime {
             .sight
             .looked(end, asked.is_some_and(short), now, round)
         {
-            Look::Moved => true,
-            Look::Missed => false,
-            Look::Open => sure,
+            Observation::Moved => true,
+            Observation::Missed => false,
+            Observation::Open => sure,
         };
         let recent = |checked| now.saturating_sub(checked) <= RECENT;
         if !asked.is_some_and(recent) || !seen {
@@ -242,7 +242,7 @@ impl Lifetime {
     }
 
     /// Stores the trail, and the end of the entry that follows from a refresh.
-    fn keep(&mut self, mut trail: Box<Trail>, told: Option<Renewal>, round: u64, now: Millis) {
+    fn keep(&mut self, mut trail: Box<Activity>, told: Option<Renewal>, round: u64, now: Millis) {
         if let Some(told) = told {
             let end = now.saturating_add(Millis::from(told.seconds) * 1_000);
             trail.sight.told(end, now, round);
@@ -267,7 +267,7 @@ impl Lifetime {
 
     fn follow(
         &mut self,
-        trail: &mut Trail,
+        trail: &mut Activity,
         readings: &[Reading; 2],
         (timeouts, bare): (Option<&Timeouts>, u64),
         round: u64,
@@ -279,10 +279,10 @@ impl Lifetime {
         }
         trail.pending = None;
         let before = std::mem::replace(&mut trail.visited, now);
-        visit.shown = (0..2).any(|d| readings[d].shown != trail.shown[d]);
+        visit.shown = (0..2).any(|d| readings[d].trials != trail.shown[d]);
         visit.moved = (0..2).any(|d| readings[d].packets != trail.packets[d]);
         let active: [bool; 2] = std::array::from_fn(|d| {
-            readings[d].packets != trail.packets[d] || readings[d].shown != trail.shown[d]
+            readings[d].packets != trail.packets[d] || readings[d].trials != trail.shown[d]
         });
         trail.hear(&active, readings, bare, now);
         let short = self.short(timeouts);
@@ -407,7 +407,7 @@ impl Lifetime {
     /// Makes the refresh that is still due for packets that moved before the last visit.
     fn rest(
         &mut self,
-        trail: &Trail,
+        trail: &Activity,
         seconds: u32,
         mark: Option<bool>,
         now: Millis,

@@ -40,21 +40,21 @@ impl Output {
 
     /// Ends all proofs.
     pub(crate) fn bump(&mut self, cause: Cause) {
-        *self.statistics.bumps.entry(cause.word()).or_default() += 1;
+        *self.statistics.bumps.entry(cause.name()).or_default() += 1;
         self.round += 1;
-        self.push(Action::Bump(cause));
+        self.push(Action::InvalidateAll(cause));
     }
 
     /// Ends the proofs over one neighbour.
     pub(crate) fn bump_hops(&mut self, link: u32, mac: Mac) {
         self.statistics.hop_bumps += 1;
-        self.push(Action::BumpHops { link, mac });
+        self.push(Action::InvalidateHops { link, mac });
     }
 
     /// Ends the proofs of one flow, as time asks for it.
     pub(crate) fn prove(&mut self, flow: FlowId) {
         self.statistics.proofs += 1;
-        self.push(Action::Prove { flow });
+        self.push(Action::Invalidate { flow });
     }
 
     /// Sends conntrack a refresh of a connection.

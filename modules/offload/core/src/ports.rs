@@ -6,9 +6,9 @@
 
 mod facts;
 mod members;
+mod planner;
 mod qdisc;
 mod reason;
-mod router;
 mod transmit;
 mod vlan;
 
@@ -16,9 +16,9 @@ use kernel::{Link, Mac};
 
 use crate::settings::{Hook, Settings};
 pub use facts::{PortFacts, xdp};
+pub use planner::{Plans, plans};
 pub use qdisc::{has_details, kept, shaper};
 pub use reason::{Below, Limit, PortReason, Use};
-pub use router::{Plans, plans};
 
 /// Plan for one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +36,13 @@ pub struct PortPlan {
     /// Hook to attach to; never [`Hook::Auto`].
     pub hook: Hook,
     /// True if weir may forward packets that come in here.
-    pub into: bool,
+    pub ingress: bool,
     /// Weir may send out here.
-    pub out: bool,
+    pub egress: bool,
     /// True if weir may forward packets that come in by PPPoE.
-    pub ppp_in: bool,
+    pub ppp_ingress: bool,
     /// Weir may send out by PPPoE here.
-    pub ppp_out: bool,
+    pub ppp_egress: bool,
     /// XDP on other devices may send here: the driver takes frames, the qdisc may be passed by, and
     /// they come no faster than they leave.
     pub xdp_transmit: bool,
@@ -65,9 +65,9 @@ pub struct PortPlan {
     /// Uses that the plan excludes; for an upper device, the uses that it denies to its ports.
     pub limits: Vec<Limit>,
     /// Names of the devices that stand on it, the nearest first.
-    pub carries: Vec<String>,
+    pub upper_devices: Vec<String>,
     /// Names of the lowest devices that it stands on.
-    pub stands_on: Vec<String>,
+    pub lower_devices: Vec<String>,
 }
 
 impl PortPlan {
@@ -84,10 +84,10 @@ impl PortPlan {
             mac: [0; 6],
             vlan_macs: Vec::new(),
             hook: Hook::Off,
-            into: false,
-            out: false,
-            ppp_in: false,
-            ppp_out: false,
+            ingress: false,
+            egress: false,
+            ppp_ingress: false,
+            ppp_egress: false,
             xdp_transmit: false,
             direct: false,
             floods: false,
@@ -97,8 +97,8 @@ impl PortPlan {
             tagging: None,
             reason,
             limits: Vec::new(),
-            carries: Vec::new(),
-            stands_on: Vec::new(),
+            upper_devices: Vec::new(),
+            lower_devices: Vec::new(),
         }
     }
 
@@ -107,7 +107,7 @@ impl PortPlan {
         let effect = |plan: &Self| {
             (
                 (plan.link, plan.hook, plan.mac),
-                (plan.into, plan.out, plan.ppp_in, plan.ppp_out),
+                (plan.ingress, plan.egress, plan.ppp_ingress, plan.ppp_egress),
                 (plan.xdp_transmit, plan.direct, plan.floods),
                 (plan.bridges, plan.sees_tags),
             )

@@ -27,6 +27,6 @@ impl RoutePrograms {
     pub(crate) fn concern(&self, address: &IpAddr) -> bool {
         let own = |&&(ipv6, _): &&(bool, u8)| ipv6 == address.is_ipv6();
         let mut lengths = self.lengths.iter().filter(own);
-        lengths.any(|(_, length)| self.all.contains(&Prefix::around(*address, *length)))
+        lengths.any(|(_, length)| self.all.contains(&Prefix::truncated(*address, *length)))
     }
 }

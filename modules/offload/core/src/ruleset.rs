@@ -8,26 +8,26 @@
 
 mod area;
 mod classes;
-mod concern;
 mod early;
 mod fields;
 mod finding;
 mod flags;
 mod marks;
+mod per_packet_rule;
 mod reach;
-mod silent;
 mod spell;
 mod statements;
+mod unreported;
 
 use serde_json::Value;
 
 pub use area::Subject;
-pub use concern::{Concern, RuleName};
 pub use fields::{RulesetError, parse};
 pub use finding::{Finding, Kind};
-pub(crate) use silent::QUARTER;
-pub use silent::{Silent, silent_in};
+pub use per_packet_rule::{PerPacketRule, RuleName};
 pub use spell::{declare, flag, has_extensions, has_policies, spell};
+pub(crate) use unreported::QUARTER;
+pub use unreported::{UnreportedConditions, silent_in};
 
 /// Reads the output of `nft -j list ruleset`. Findings are in the order of the ruleset.
 ///
@@ -39,19 +39,19 @@ pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
 
 /// Result of reading a ruleset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Examined {
+pub struct Examination {
     /// Findings that must see each packet, or are worth knowing; in the order of the ruleset.
     pub findings: Vec<Finding>,
     /// Rules that must see each packet, each once, and the flows that they may concern; in the
     /// order of the ruleset.
-    pub concerns: Vec<Concern>,
+    pub per_packet_rules: Vec<PerPacketRule>,
 }
 
 /// Like [`examine`], for parsed JSON, and with the flows that each rule concerns.
 ///
 /// # Errors
 /// The value does not follow libnftables-json(5).
-pub fn read(root: &Value) -> Result<Examined, RulesetError> {
+pub fn read(root: &Value) -> Result<Examination, RulesetError> {
     let objects = root
         .get("nftables")
         .and_then(Value::as_array)
@@ -62,7 +62,7 @@ pub fn read(root: &Value) -> Result<Examined, RulesetError> {
     let ruleset = reach::Ruleset::read(objects)?;
     let reached = ruleset.reached();
 
-    let mut found = Examined::default();
+    let mut found = Examination::default();
     for object in &ruleset.objects {
         match object {
             reach::Object::Chain(chain) => {
@@ -92,8 +92,8 @@ pub fn read(root: &Value) -> Result<Examined, RulesetError> {
                         .finding(rule.chain, sight.kind, Some(sight.value), Vec::new())
                 }));
                 found
-                    .concerns
-                    .extend(concern::of_rule(&ruleset, rule, areas, &sights));
+                    .per_packet_rules
+                    .extend(per_packet_rule::of_rule(&ruleset, rule, areas, &sights));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::decline::Decline;
+use crate::decline::DeclineReason;
 
 /// Counters of the core since its start, and how many connections there are now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct Statistics {
     pub forgotten: u64,
     /// Connections installed now.
     pub installed: usize,
-    /// Connections remembered as declined now, by [`Decline::index`].
-    pub declined: [usize; Decline::COUNT],
+    /// Connections remembered as declined now, by [`DeclineReason::index`].
+    pub declined: [usize; DeclineReason::COUNT],
 }
 
 impl Statistics {
@@ -36,8 +36,8 @@ impl Statistics {
     }
 
     /// Declined connections remembered now, with their reason; reasons without any are left out.
-    pub fn declines(&self) -> impl Iterator<Item = (Decline, usize)> + '_ {
-        Decline::ALL
+    pub fn declines(&self) -> impl Iterator<Item = (DeclineReason, usize)> + '_ {
+        DeclineReason::ALL
             .into_iter()
             .map(|reason| (reason, self.declined[reason.index()]))
             .filter(|(_, count)| *count > 0)

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use kernel::conntrack::Looked;
+use kernel::conntrack::ConnectionState;
 use kernel::{Connection, ConnectionId, Protocol};
 
 use crate::action::{Action, FlowId, Reading};
 use crate::connections::Connections;
-use crate::decline::Decline;
+use crate::decline::DeclineReason;
 use crate::flow::{FIXED_TIMEOUT, Flow, TCP_ESTABLISHED};
 use crate::lifetime::bare;
 use crate::output::Output;
@@ -155,7 +155,7 @@ impl Upkeep {
         };
         if flow.life.lost() {
             out.renew(flow.id, flow.life.last_word(round, now));
-            return connections.set_refusal(id, Some(Decline::Untracked), out);
+            return connections.set_refusal(id, Some(DeclineReason::Untracked), out);
         }
         // An entry that was created while events were hidden stays without them.
         flow.life.unheard |= self.hidden;
@@ -167,7 +167,7 @@ impl Upkeep {
             .visit(&readings, timeouts, bare(original.is_ipv6()), round, now);
         out.renew(flow.id, visit.renewal);
         if visit.inquiry {
-            out.push(Action::Look(flow.id));
+            out.push(Action::Query(flow.id));
         }
         let shortest = flow.life.shortest();
         // Conntrack would have made it a stream, or has yet to show what it gives.
@@ -196,7 +196,7 @@ impl Upkeep {
             flow.installed() && (hidden || flow.life.unheard) && flow.life.owes(&read(*id))
         });
         for (_, flow) in unheard.take(ASKED_LAST) {
-            out.push(Action::Look(flow.id));
+            out.push(Action::Query(flow.id));
         }
     }
 
@@ -235,7 +235,7 @@ impl Upkeep {
     pub(crate) fn looked(
         &mut self,
         connections: &mut Connections,
-        looked: &Looked,
+        looked: &ConnectionState,
         legacy: bool,
         out: &mut Output,
     ) {

@@ -3,10 +3,10 @@
 mod commands;
 
 use runtime::daemon;
-use runtime::registry::{Command, Entry, Group};
+use runtime::registry::{Command, Group, ModuleEntry};
 
 /// The fast path.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     choice: Some("The fast path"),
     sections: &daemon::config::SECTIONS,
     commands: || {
@@ -17,5 +17,5 @@ pub const ENTRY: Entry = Entry {
             Command::printing(Group::Diagnose, "hops", commands::hops::run),
         ]
     },
-    ..Entry::named("offload")
+    ..ModuleEntry::named("offload")
 };

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::config::{MetricsFor, Web, WebTls};
+use super::config::{MetricsAccess, PageTls, Web};
 use super::running::refused;
 use runtime::Error;
 use runtime::check::Feature;
@@ -27,15 +27,15 @@ fn features(web: &Web) -> Vec<Feature> {
         }];
     }
     let open = (web.listen.iter()).filter(|listener| !listener.ip().to_canonical().is_loopback());
-    let is_encrypted = *web.tls != WebTls::Off;
+    let is_encrypted = *web.tls != PageTls::Off;
     open.map(|listener| tls(listener, is_encrypted, &web.metrics))
         .collect()
 }
 
-fn tls(listener: &SocketAddr, is_encrypted: bool, metrics: &MetricsFor) -> Feature {
+fn tls(listener: &SocketAddr, is_encrypted: bool, metrics: &MetricsAccess) -> Feature {
     let readable = match metrics {
-        MetricsFor::Token(_) => "the password, the token of /metrics and everything on the page",
-        MetricsFor::Off | MetricsFor::Loopback => "the password and everything on the page",
+        MetricsAccess::Token(_) => "the password, the token of /metrics and everything on the page",
+        MetricsAccess::Off | MetricsAccess::Loopback => "the password and everything on the page",
     };
     Feature {
         name: format!("TLS of the page at {listener}"),

@@ -1,6 +1,6 @@
 //! `weir passwd`: the password of the web page.
 
-mod ask;
+mod prompt;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use web::password::{self, Cost, Weakness};
 
 use runtime::Error;
 use runtime::command::{Connection, client};
-use runtime::output::{Output, harmless};
+use runtime::output::{Output, sanitize};
 
 /// Path of the code for the first password.
 pub const CLAIM: &str = "/v1/page/claim";
@@ -53,18 +53,18 @@ pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let file = web::password_file(&args.file);
     password::move_former(file).map_err(|error| {
         let hint = "run it as root";
-        Error::because("cannot move the former password", &error, hint)
+        Error::with_cause("cannot move the former password", &error, hint)
     })?;
     password::hash(&password, Cost::default())
         .map_err(|error| Error::new(error.to_string(), error.hint()))
         .and_then(|hash| {
             password::write(file, &hash).map_err(|error| {
                 let hint = error.hint();
-                Error::because("cannot set the password", &error, hint)
+                Error::with_cause("cannot set the password", &error, hint)
             })
         })?;
     let text = format!("the password is set, in {}", file.display());
-    Ok(output.line(&harmless(&text))?)
+    Ok(output.line(&sanitize(&text))?)
 }
 
 fn weak(weakness: Weakness) -> Error {
@@ -81,7 +81,7 @@ fn first_line(input: impl BufRead) -> Result<String, Error> {
         .take(most)
         .read_until(b'\n', &mut line)
         .map_err(|error| {
-            Error::because(
+            Error::with_cause(
                 "cannot read standard input",
                 &error,
                 "give the password as one line of text",
@@ -113,10 +113,10 @@ fn twice() -> Result<String, Error> {
             "use --stdin, or run this on a terminal",
         ));
     }
-    let first = ask("New password: ")?;
+    let first = prompt("New password: ")?;
     // Rejects a weak password before asking for it again.
     password::check(&first).map_err(weak)?;
-    if ask("The same again: ")? != first {
+    if prompt("The same again: ")? != first {
         return Err(Error::new(
             "the two passwords differ",
             "nothing was changed; try again",
@@ -125,15 +125,15 @@ fn twice() -> Result<String, Error> {
     Ok(first)
 }
 
-fn ask(prompt: &str) -> Result<String, Error> {
+fn prompt(prompt: &str) -> Result<String, Error> {
     let mut terminal = io::stderr();
     let asked = write!(terminal, "{prompt}").and_then(|()| terminal.flush());
     let answer =
-        asked.and_then(|()| ask::hidden(&io::stdin(), io::stdin().lock(), password::LONGEST));
+        asked.and_then(|()| prompt::hidden(&io::stdin(), io::stdin().lock(), password::LONGEST));
     // The user's Enter was not shown either.
     let _ = writeln!(terminal);
     let answer = answer.map_err(|error| {
-        Error::because("cannot ask for the password", &error, "use --stdin instead")
+        Error::with_cause("cannot ask for the password", &error, "use --stdin instead")
     })?;
     match answer {
         Some(octets) => text(octets),

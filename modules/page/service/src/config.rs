@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use runtime::config::{FileValue, Section, Wrong, absolute, table, words};
+use runtime::config::{FileValue, Section, ValueError, absolute, table, words};
 
 /// Configuration sections of this module.
 pub const SECTIONS: [Section; 1] = [Section::of::<Web>("web")];
@@ -21,7 +21,7 @@ table! {
         /// Names by which browsers reach the page, in addition to localhost and the address itself.
         Restart hosts: Vec<String> = Vec::new();
         /// HTTPS: "own" with a certificate that weir makes, "files" with your certificate.
-        Restart tls: WebTls = WebTls::Off;
+        Restart tls: PageTls = PageTls::Off;
         /// With tls = "files": the certificate, with its intermediate certificates.
         Restart certificate: PathBuf = "/etc/weir/tls/fullchain.pem".into();
         /// With tls = "files": the private key of the certificate.
@@ -32,13 +32,13 @@ table! {
         Restart password: PathBuf = web::DEFAULT_PASSWORD_FILE.into();
         /// Access to /metrics, for Prometheus: none, programs on this machine, or all clients with
         /// the token in a file.
-        Restart metrics: MetricsFor = MetricsFor::Off;
+        Restart metrics: MetricsAccess = MetricsAccess::Off;
     }
 }
 
 /// Source of the certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WebTls {
+pub enum PageTls {
     /// Plain HTTP.
     #[default]
     Off,
@@ -50,7 +50,7 @@ pub enum WebTls {
 
 /// Access to `/metrics`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum MetricsFor {
+pub enum MetricsAccess {
     /// No access.
     #[default]
     Off,
@@ -60,11 +60,11 @@ pub enum MetricsFor {
     Token(PathBuf),
 }
 
-impl FileValue for MetricsFor {
+impl FileValue for MetricsAccess {
     const ALLOWED: &'static str =
         "\"off\", \"loopback\", or the file of a token, an absolute path in quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         match value.as_str().ok_or(None)? {
             "off" => Ok(Self::Off),
             "loopback" => Ok(Self::Loopback),
@@ -81,5 +81,5 @@ impl FileValue for MetricsFor {
     }
 }
 
-words!(WebTls, "\"off\", \"own\" or \"files\"",
+words!(PageTls, "\"off\", \"own\" or \"files\"",
     "off" => Self::Off, "own" => Self::Own, "files" => Self::Files);

@@ -11,21 +11,21 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use answers::{PageClaim, Trouble};
-use api::{Problem, Route, Who};
+use answers::{PageClaim, PartProblem};
+use api::{AccessLevel, Problem, Route};
 use tokio::sync::Notify;
 use tracing::warn;
-use web::{Warden, WebError};
+use web::{Authenticator, WebError};
 
 use config::Web;
-use running::{Running, make_folders, read, refused, write};
+use running::{PageListener, make_folders, read, refused, write};
 use runtime::Error;
 use runtime::config::Effective;
-use runtime::daemon::{Face, Module, Privileges, Report, Router, Setup, Work, apart};
-use runtime::registry::{Command, Doubt, Entry, Group};
+use runtime::daemon::{ApiContext, Module, Privileges, Report, Router, Setup, Work, subprocess};
+use runtime::registry::{Command, ConfigWarning, Group, ModuleEntry};
 
 /// The web page.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     sections: &config::SECTIONS,
     commands: || {
         vec![
@@ -35,14 +35,14 @@ pub const ENTRY: Entry = Entry {
     },
     doubt: |effective| {
         let error = refused(effective.of())?;
-        Some(Doubt {
+        Some(ConfigWarning {
             what: format!("cannot serve the page: {error}"),
             hint: error.hint().to_owned(),
         })
     },
     check: check::check,
     begin: Some(begin),
-    ..Entry::named("page")
+    ..ModuleEntry::named("page")
 };
 
 /// Pause before another attempt to serve.
@@ -52,9 +52,9 @@ const AGAIN: Duration = Duration::from_secs(10);
 struct Page {
     config: Web,
     /// Source of the answers; `None`: disabled.
-    face: RefCell<Option<Rc<dyn Face>>>,
-    running: RefCell<Option<Running>>,
-    warden: RefCell<Option<Rc<Warden>>>,
+    face: RefCell<Option<Rc<dyn ApiContext>>>,
+    running: RefCell<Option<PageListener>>,
+    warden: RefCell<Option<Rc<Authenticator>>>,
     /// Reason why the page is not served.
     failed: RefCell<Option<WebError>>,
     opened: Notify,
@@ -81,9 +81,9 @@ impl Page {
         let face = self.face.borrow();
         let Some(face) = face.as_ref() else { return };
         let Some(routes) = face.routes() else { return };
-        let failed = match Running::open(&self.config, face, routes) {
+        let failed = match PageListener::open(&self.config, face, routes) {
             Ok(running) => {
-                *self.warden.borrow_mut() = Some(running.warden());
+                *self.warden.borrow_mut() = Some(running.authenticator());
                 *self.running.borrow_mut() = Some(running);
                 None
             }
@@ -123,14 +123,14 @@ impl Module for Page {
             make_folders(&self.config);
             self.open();
             privileges.programs.extend(std::env::current_exe());
-            privileges.capabilities.extend(apart::CAPABILITIES);
+            privileges.capabilities.extend(subprocess::CAPABILITIES);
         }
         privileges
     }
 
-    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn ApiContext>) -> Vec<Route> {
         *self.face.borrow_mut() = Some(Rc::clone(face));
-        vec![Route::get(command::CLAIM, Who::Root, move |()| {
+        vec![Route::get(command::CLAIM, AccessLevel::Root, move |()| {
             let warden = self.warden.borrow();
             let warden = warden.as_ref().ok_or_else(|| {
                 let hint = "see `weir status` for the cause, and `weir config` for [web]";
@@ -173,7 +173,7 @@ impl Module for Page {
     fn status(&self, _: &mut Router, report: &mut Report) {
         let status = &mut report.status;
         if let Some(error) = &*self.failed.borrow() {
-            status.troubles.push(Trouble {
+            status.troubles.push(PartProblem {
                 part: "page".to_owned(),
                 what: said(error),
                 hint: error.hint(),
@@ -183,9 +183,9 @@ impl Module for Page {
             .warden
             .borrow()
             .as_ref()
-            .and_then(|warden| warden.figures_fail());
+            .and_then(|warden| warden.metrics_error());
         if let Some(error) = figures {
-            status.troubles.push(Trouble {
+            status.troubles.push(PartProblem {
                 part: "metrics".to_owned(),
                 what: error.to_string(),
                 hint: error.hint(),

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use api::Routes;
 use tracing::{info, warn};
-use web::channel::Ours;
+use web::channel::DaemonEnd;
 use web::password;
-use web::{Front, Listeners, Metrics, Settings, Tls, Warden, WebError};
+use web::{Authenticator, FrontendSettings, Listeners, Metrics, Settings, Tls, WebError};
 
-use super::config::{MetricsFor, Web, WebTls};
+use super::config::{MetricsAccess, PageTls, Web};
 use super::{peers, server};
-use runtime::daemon::Face;
+use runtime::daemon::ApiContext;
 
 /// Directory of a self-signed certificate.
 const OWN_TLS: &str = "/var/lib/weir/tls";
@@ -28,7 +28,7 @@ const FORMER: Duration = Duration::from_secs(1);
 
 /// Requests answered at once: as many as browsers may make. Few more may wait, so that a
 /// compromised page process takes few of the daemon's descriptors.
-const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
+const LIMITS: fn(&FrontendSettings) -> api::Limits = |front| api::Limits {
     answers: front.limits.connections,
     waiting: WAITING,
     stall_time: front.limits.stall_time,
@@ -36,19 +36,23 @@ const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
 };
 
 /// Bound sockets, and the authentication of requests.
-pub struct Running {
+pub struct PageListener {
     listeners: Listeners,
-    front: Front,
-    warden: Rc<Warden>,
+    front: FrontendSettings,
+    authenticator: Rc<Authenticator>,
     routes: Routes,
 }
 
-impl Running {
+impl PageListener {
     /// Binds, and reads or creates the certificate.
     ///
     /// # Errors
     /// The page cannot be served; packets are forwarded without it.
-    pub fn open(config: &Web, face: &Rc<dyn Face>, routes: &Routes) -> Result<Self, WebError> {
+    pub fn open(
+        config: &Web,
+        face: &Rc<dyn ApiContext>,
+        routes: &Routes,
+    ) -> Result<Self, WebError> {
         let settings = settings(config);
         let figures = {
             let face = Rc::clone(face);
@@ -65,37 +69,37 @@ impl Running {
             Box::new(of)
         };
         let listeners = bind(&settings)?;
-        let front = settings.front();
+        let front = settings.frontend();
         let addresses = listeners.addresses();
         let ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
         let warden = Rc::new(
-            Warden::new(settings)?
+            Authenticator::new(settings)?
                 .with_metrics(figures)
                 .with_neighbours(neighbours)
                 .with_peers(Box::new(move |client| peers::is_connected(client, &ports))),
         );
         let routes = warden.routes(routes);
-        let tls = *config.tls != WebTls::Off;
+        let tls = *config.tls != PageTls::Off;
         info!(?addresses, tls, "web page served");
         Ok(Self {
             listeners,
             front,
-            warden,
+            authenticator: warden,
             routes,
         })
     }
 
     /// Returns the authentication.
-    pub fn warden(&self) -> Rc<Warden> {
-        Rc::clone(&self.warden)
+    pub fn authenticator(&self) -> Rc<Authenticator> {
+        Rc::clone(&self.authenticator)
     }
 
     /// Serves until dropped.
     pub async fn serve(&self) {
-        let begin = |ours: Ours| {
-            ours.begin(&self.front, &self.listeners.descriptors())?;
-            let warden = Rc::clone(&self.warden);
-            ours.questions(move |headers| warden.who(headers))
+        let begin = |ours: DaemonEnd| {
+            ours.send_opening(&self.front, &self.listeners.descriptors())?;
+            let warden = Rc::clone(&self.authenticator);
+            ours.into_requests(move |headers| warden.who(headers))
         };
         server::APART
             .keep(begin, &self.routes, || LIMITS(&self.front))
@@ -127,8 +131,8 @@ pub fn make_folders(config: &Web) {
         warn!(%error, hint, "cannot move the web page's password to its new folder");
     }
     let token = match &*config.metrics {
-        MetricsFor::Token(file) => file.parent(),
-        MetricsFor::Off | MetricsFor::Loopback => None,
+        MetricsAccess::Token(file) => file.parent(),
+        MetricsAccess::Off | MetricsAccess::Loopback => None,
     };
     for folder in password.parent().into_iter().chain(token) {
         if let Err(error) = std::fs::create_dir_all(folder) {
@@ -155,11 +159,11 @@ pub fn write(config: &Web) -> Vec<PathBuf> {
 /// Returns the files that the page reads.
 pub fn read(config: &Web) -> Vec<PathBuf> {
     let mut files = match &*config.tls {
-        WebTls::Off => Vec::new(),
-        WebTls::Own => vec![Path::new(OWN_TLS).join("key.pem")],
-        WebTls::Files => vec![config.certificate.value.clone(), config.key.value.clone()],
+        PageTls::Off => Vec::new(),
+        PageTls::Own => vec![Path::new(OWN_TLS).join("key.pem")],
+        PageTls::Files => vec![config.certificate.value.clone(), config.key.value.clone()],
     };
-    if let MetricsFor::Token(file) = &*config.metrics {
+    if let MetricsAccess::Token(file) = &*config.metrics {
         files.push(file.clone());
     }
     files
@@ -169,11 +173,11 @@ fn settings(config: &Web) -> Settings {
     Settings {
         listen: config.listen.value.clone(),
         tls: match &*config.tls {
-            WebTls::Off => Tls::Off,
-            WebTls::Own => Tls::Own {
+            PageTls::Off => Tls::Off,
+            PageTls::Own => Tls::Own {
                 directory: OWN_TLS.into(),
             },
-            WebTls::Files => Tls::Files {
+            PageTls::Files => Tls::Files {
                 certificate: config.certificate.value.clone(),
                 key: config.key.value.clone(),
             },
@@ -181,9 +185,9 @@ fn settings(config: &Web) -> Settings {
         hosts: config.hosts.value.clone(),
         password_file: web::password_file(&config.password).to_owned(),
         metrics: match &*config.metrics {
-            MetricsFor::Off => Metrics::Off,
-            MetricsFor::Loopback => Metrics::Loopback,
-            MetricsFor::Token(file) => Metrics::Token(file.clone()),
+            MetricsAccess::Off => Metrics::Off,
+            MetricsAccess::Loopback => Metrics::Loopback,
+            MetricsAccess::Token(file) => Metrics::Token(file.clone()),
         },
         insecure: *config.insecure,
         ..Settings::default()

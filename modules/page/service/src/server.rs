@@ -6,21 +6,21 @@ use std::rc::Rc;
 
 use clap::Args;
 use tracing_subscriber::filter::LevelFilter;
-use web::channel::Theirs;
-use web::{Behind, Door, Listeners};
+use web::channel::ServerEnd;
+use web::{Backend, Listeners, PageServer};
 
 use runtime::Error;
-use runtime::daemon::apart::{self, Apart};
+use runtime::daemon::subprocess::{self, Subprocess};
 use runtime::output::Output;
 
 /// Name of its command.
 pub const NAME: &str = "page-server";
 
 /// Description of the process.
-pub const APART: Apart = Apart {
+pub const APART: Subprocess = Subprocess {
     command: NAME,
     what: "the web page's process",
-    user: apart::PAGE,
+    user: subprocess::PAGE,
 };
 
 /// Serve the web page; started by weir
@@ -41,15 +41,15 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
     runtime::log::start(args.log);
     let stranger = |error| {
         let hint = "start `weir run`, with `enabled = true` under [web]";
-        Error::because("only weir starts the web page's process", &error, hint)
+        Error::with_cause("only weir starts the web page's process", &error, hint)
     };
     let control = APART.enter(c"weir-page").map_err(stranger)?;
     runtime::event_loop()?.block_on(async {
-        let (theirs, front, sockets) = Theirs::open(control).map_err(stranger)?;
+        let (theirs, front, sockets) = ServerEnd::accept_opening(control).map_err(stranger)?;
         let theirs = Rc::new(theirs);
-        let door = Door::new(front, Behind::There(Rc::clone(&theirs)));
+        let door = PageServer::new(front, Backend::Remote(Rc::clone(&theirs)));
         tokio::select! {
-            ended = web::serve(Listeners::of(sockets), Rc::new(door)) => match ended {
+            ended = web::serve(Listeners::from_sockets(sockets), Rc::new(door)) => match ended {
                 Err(error) => Err(stranger(error)),
                 Ok(never) => match never {},
             },

@@ -19,7 +19,7 @@ pub struct Code([u8; LENGTH]);
 
 /// Not a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotACode {
+pub enum InvalidCode {
     /// Not so many letters and digits.
     #[error("a code must have {LENGTH} letters and digits")]
     Length,
@@ -66,12 +66,12 @@ impl fmt::Display for Code {
 }
 
 impl FromStr for Code {
-    type Err = NotACode;
+    type Err = InvalidCode;
 
     /// Small letters, spaces and dashes are forgiven.
-    fn from_str(text: &str) -> Result<Self, NotACode> {
+    fn from_str(text: &str) -> Result<Self, InvalidCode> {
         if text.len() > LONGEST {
-            return Err(NotACode::Length);
+            return Err(InvalidCode::Length);
         }
         let mut code = [0; LENGTH];
         let mut length = 0;
@@ -79,13 +79,13 @@ impl FromStr for Code {
             let octet = u8::try_from(character.to_ascii_uppercase())
                 .ok()
                 .filter(|octet| ALPHABET.contains(octet))
-                .ok_or(NotACode::Character(character))?;
-            *code.get_mut(length).ok_or(NotACode::Length)? = octet;
+                .ok_or(InvalidCode::Character(character))?;
+            *code.get_mut(length).ok_or(InvalidCode::Length)? = octet;
             length += 1;
         }
         match length {
             LENGTH => Ok(Self(code)),
-            _ => Err(NotACode::Length),
+            _ => Err(InvalidCode::Length),
         }
     }
 }
@@ -93,45 +93,45 @@ impl FromStr for Code {
 /// A code of another portal, whose vouchers hold on: letters and digits of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Former(String);
+pub struct FormerCode(String);
 
 /// Length of a former portal's code, in letters and digits.
 const FORMER: std::ops::RangeInclusive<usize> = 4..=16;
 
-impl FromStr for Former {
-    type Err = NotACode;
+impl FromStr for FormerCode {
+    type Err = InvalidCode;
 
     /// Small letters, spaces and dashes are forgiven here, too.
-    fn from_str(text: &str) -> Result<Self, NotACode> {
+    fn from_str(text: &str) -> Result<Self, InvalidCode> {
         if text.len() > LONGEST {
-            return Err(NotACode::Length);
+            return Err(InvalidCode::Length);
         }
         let letters = text.chars().filter(|c| !is_skipped(*c));
         let code: String = letters.map(|c| c.to_ascii_uppercase()).collect();
         match code.chars().find(|c| !c.is_ascii_alphanumeric()) {
-            Some(other) => Err(NotACode::Character(other)),
-            None if !FORMER.contains(&code.len()) => Err(NotACode::Length),
+            Some(other) => Err(InvalidCode::Character(other)),
+            None if !FORMER.contains(&code.len()) => Err(InvalidCode::Length),
             None => Ok(Self(code)),
         }
     }
 }
 
-impl fmt::Display for Former {
+impl fmt::Display for FormerCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl TryFrom<String> for Former {
-    type Error = NotACode;
+impl TryFrom<String> for FormerCode {
+    type Error = InvalidCode;
 
-    fn try_from(text: String) -> Result<Self, NotACode> {
+    fn try_from(text: String) -> Result<Self, InvalidCode> {
         text.parse()
     }
 }
 
-impl From<Former> for String {
-    fn from(code: Former) -> Self {
+impl From<FormerCode> for String {
+    fn from(code: FormerCode) -> Self {
         code.0
     }
 }
@@ -142,9 +142,9 @@ pub(crate) fn is_skipped(character: char) -> bool {
 }
 
 impl TryFrom<String> for Code {
-    type Error = NotACode;
+    type Error = InvalidCode;
 
-    fn try_from(text: String) -> Result<Self, NotACode> {
+    fn try_from(text: String) -> Result<Self, InvalidCode> {
         text.parse()
     }
 }
@@ -184,12 +184,12 @@ mod tests {
             assert_eq!(typed.parse(), Ok(code), "{typed}");
         }
         for (typed, why) in [
-            ("", NotACode::Length),
-            ("K7QM-3XW", NotACode::Length),
-            ("K7QM-3XWDD", NotACode::Length),
-            ("K7QM-3XW0", NotACode::Character('0')),
-            ("K7QM-3XWÄ", NotACode::Character('Ä')),
-            (&"K".repeat(1000), NotACode::Length),
+            ("", InvalidCode::Length),
+            ("K7QM-3XW", InvalidCode::Length),
+            ("K7QM-3XWDD", InvalidCode::Length),
+            ("K7QM-3XW0", InvalidCode::Character('0')),
+            ("K7QM-3XWÄ", InvalidCode::Character('Ä')),
+            (&"K".repeat(1000), InvalidCode::Length),
         ] {
             assert_eq!(typed.parse::<Code>(), Err(why), "{typed}");
         }

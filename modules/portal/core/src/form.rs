@@ -45,9 +45,9 @@ impl Password {
 }
 
 /// Key that creates and verifies tokens.
-pub struct Tokens(Key);
+pub struct FormTokens(Key);
 
-impl Tokens {
+impl FormTokens {
     /// Creates tokens with a secret.
     pub fn new(secret: &[u8]) -> Self {
         Self(Key::new(HMAC_SHA256, secret))
@@ -92,12 +92,12 @@ mod tests {
 
     #[test]
     fn a_token_is_ones_own_and_ends() {
-        let tokens = Tokens::new(b"secret");
+        let tokens = FormTokens::new(b"secret");
         let token = tokens.token("10.0.0.2", 10_000);
         assert!(tokens.is_valid(&token, "10.0.0.2", 10_000 + HOLDS));
         assert!(!tokens.is_valid(&token, "10.0.0.2", 10_000 + 2 * HOLDS));
         assert!(!tokens.is_valid(&token, "10.0.0.3", 10_000));
-        assert!(!Tokens::new(b"other").is_valid(&token, "10.0.0.2", 10_000));
+        assert!(!FormTokens::new(b"other").is_valid(&token, "10.0.0.2", 10_000));
         assert!(!tokens.is_valid("", "10.0.0.2", 10_000));
     }
 
@@ -105,7 +105,7 @@ mod tests {
         #[test]
         fn nothing_panics(body: Vec<u8>, token in ".*") {
             let _ = field(&body, "code");
-            let _ = Tokens::new(b"secret").is_valid(&token, "", 0);
+            let _ = FormTokens::new(b"secret").is_valid(&token, "", 0);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod change;
 mod devices;
-mod record;
+mod voucher_record;
 mod vouchers;
 
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use crate::Millis;
 use crate::keys::{PublicKey, SecretKey};
 use crate::notes::Note;
 use crate::pass::Pass;
-use crate::rates::Slowed;
-use crate::signed::{Signed, Ticket};
+use crate::rates::RateLimits;
+use crate::signed_voucher::{SignedVoucher, Ticket};
 use crate::voucher::{Origin, State, Voucher};
 pub use change::{Change, Refusal};
 use devices::Devices;
 pub use devices::Guest;
-use record::Record;
+use voucher_record::Record;
 use vouchers::Vouchers;
 
 /// Vouchers that one device has waiting at most.
@@ -28,7 +28,7 @@ const WAITING: usize = 8;
 
 /// Answer to a voucher of another portal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Brought {
+pub enum ImportResult {
     /// The voucher is new here.
     New,
     /// The voucher is here already.
@@ -84,7 +84,11 @@ impl Guests {
             guests.resume(mac, ids, now);
         }
         let all = guests.devices.iter();
-        out.extend(all.map(|(mac, guest)| Change::Admit(*mac, guests.told(guest, now).flatten())));
+        out.extend(
+            all.map(|(mac, guest)| {
+                Change::Admit(*mac, guests.kernel_timeout(guest, now).flatten())
+            }),
+        );
         guests
     }
 
@@ -107,11 +111,11 @@ impl Guests {
 
     /// Returns how long the kernel is to admit a device, with its vouchers one after the other:
     /// `None` without a known voucher, `Some(None)` without an end.
-    fn told(&self, guest: &Guest, now: Millis) -> Option<Option<Millis>> {
+    fn kernel_timeout(&self, guest: &Guest, now: Millis) -> Option<Option<Millis>> {
         let Some(id) = &guest.voucher else {
             return Some(None);
         };
-        let first = self.vouchers.get(id)?.told(now);
+        let first = self.vouchers.get(id)?.kernel_timeout(now);
         Some(self.vouchers.in_turn(first, &guest.next, now))
     }
 
@@ -136,7 +140,7 @@ impl Guests {
             };
             out.push(Change::Admit(*mac, None));
             let addresses = guest.addresses.iter();
-            out.extend(addresses.map(|address| Change::Address(*mac, *address, None)));
+            out.extend(addresses.map(|address| Change::AddAddress(*mac, *address, None)));
             self.devices.insert(*mac, guest);
         }
     }
@@ -147,22 +151,26 @@ impl Guests {
     }
 
     /// Adds a voucher of another portal, with its devices.
-    pub fn bring(&mut self, voucher: Voucher, now: Millis, out: &mut Vec<Change>) -> Brought {
+    pub fn import(&mut self, voucher: Voucher, now: Millis, out: &mut Vec<Change>) -> ImportResult {
         let (id, users) = (voucher.id.clone(), voucher.users.clone());
         let active = voucher.state(voucher.used, 0) == State::Active;
         if self.vouchers.get(&id).is_some() {
-            return Brought::Known;
+            return ImportResult::Known;
         }
         if !self.vouchers.add(voucher, now) {
-            return Brought::CodeTaken;
+            return ImportResult::CodeTaken;
         }
-        out.extend(self.vouchers.get_mut(&id).map(|record| record.noted(now)));
+        out.extend(
+            self.vouchers
+                .get_mut(&id)
+                .map(|record| record.persist_change(now)),
+        );
         for user in users.iter().filter(|_| active) {
             // A device that another voucher admits already keeps that voucher.
             self.devices.entry(user.mac, Some(id.clone()));
-            self.tell(user.mac, now, out);
+            self.update_timeout(user.mac, now, out);
         }
-        Brought::New
+        ImportResult::New
     }
 
     /// Admits a device by the voucher of a guest. Returns the pass for the guest's browser, signed
@@ -176,7 +184,7 @@ impl Guests {
     ) -> Result<Option<Pass>, Refusal> {
         let id = match &attempt.ticket {
             Ticket::Code(code) => self.vouchers.coded(code).cloned(),
-            Ticket::Former(_) if !self.vouchers.has_formers() => return Err(Refusal::NoCode),
+            Ticket::Former(_) if !self.vouchers.has_formers() => return Err(Refusal::InvalidCode),
             Ticket::Former(former) => self.vouchers.former(former).cloned(),
             Ticket::Signed(signed) => {
                 let is_known = self.vouchers.get(&signed.id()).is_some();
@@ -203,7 +211,7 @@ impl Guests {
     }
 
     /// The voucher by which a device is in, as this node or another signed it.
-    fn signed(&self, mac: &Mac, key: &SecretKey) -> Option<Signed> {
+    fn signed(&self, mac: &Mac, key: &SecretKey) -> Option<SignedVoucher> {
         let guest = self.devices.get(mac)?;
         let record = self.vouchers.get(guest.voucher.as_ref()?)?;
         let signed = record.voucher.signed;
@@ -229,31 +237,40 @@ impl Guests {
     }
 
     /// Updates the kernel's timeout for a device.
-    fn tell(&self, mac: Mac, now: Millis, out: &mut Vec<Change>) {
+    fn update_timeout(&self, mac: Mac, now: Millis, out: &mut Vec<Change>) {
         let Some(guest) = self.devices.get(&mac) else {
             return;
         };
-        let Some(left) = self.told(guest, now).filter(|left| *left != Some(0)) else {
+        let Some(left) = self
+            .kernel_timeout(guest, now)
+            .filter(|left| *left != Some(0))
+        else {
             return;
         };
         out.push(Change::Admit(mac, left));
         let addresses = guest.addresses.iter();
-        out.extend(addresses.map(|address| Change::Address(mac, *address, left)));
+        out.extend(addresses.map(|address| Change::AddAddress(mac, *address, left)));
     }
 
     /// Assigns an address to a device, and takes it from any other.
-    pub fn seen(&mut self, mac: Mac, address: IpAddr, now: Millis, out: &mut Vec<Change>) {
+    pub fn assign_address(
+        &mut self,
+        mac: Mac,
+        address: IpAddr,
+        now: Millis,
+        out: &mut Vec<Change>,
+    ) {
         match self.devices.at(&address) {
             Some(whose) if whose == mac => return,
             Some(_) => self.devices.gone(address, out),
             None => {}
         }
         let guest = self.devices.get(&mac);
-        let Some(left) = guest.and_then(|guest| self.told(guest, now)) else {
+        let Some(left) = guest.and_then(|guest| self.kernel_timeout(guest, now)) else {
             return;
         };
         if self.devices.place(mac, address, out) {
-            out.push(Change::Address(mac, address, left));
+            out.push(Change::AddAddress(mac, address, left));
         }
     }
 
@@ -272,7 +289,7 @@ impl Guests {
                     record.end(when, out);
                     self.vouchers.remove(id);
                 }
-                _ => out.push(record.noted(when.0)),
+                _ => out.push(record.persist_change(when.0)),
             }
         }
         self.devices.refuse(mac, out);
@@ -280,12 +297,12 @@ impl Guests {
     }
 
     /// Revokes a voucher and its devices. Returns true if there is one.
-    pub fn invalidate(&mut self, id: &str, when: (Millis, u64), out: &mut Vec<Change>) -> bool {
+    pub fn revoke(&mut self, id: &str, when: (Millis, u64), out: &mut Vec<Change>) -> bool {
         let Some(record) = self.vouchers.get_mut(id) else {
             return false;
         };
-        for mac in record.invalidate(when, out) {
-            self.without(mac, id, when, out);
+        for mac in record.revoke(when, out) {
+            self.withdraw(mac, id, when, out);
         }
         true
     }
@@ -296,7 +313,7 @@ impl Guests {
             return false;
         };
         record.voucher.name = name;
-        out.push(record.noted(now));
+        out.push(record.persist_change(now));
         true
     }
 
@@ -309,7 +326,7 @@ impl Guests {
             record.end(when, out);
             let (macs, origin) = (record.macs(), record.voucher.origin);
             for mac in macs {
-                self.without(mac, &id, when, out);
+                self.withdraw(mac, &id, when, out);
             }
             if !origin.is_sold() {
                 self.vouchers.remove(&id);
@@ -318,7 +335,7 @@ impl Guests {
     }
 
     /// Adds bytes sent or received by this address. Returns the device, if a voucher admits it.
-    pub fn moved(
+    pub fn add_traffic(
         &mut self,
         address: &IpAddr,
         bytes: u64,
@@ -330,33 +347,33 @@ impl Guests {
         if let Some(record) = self.vouchers.get_mut(&id) {
             record.voucher.moved = record.voucher.moved.saturating_add(bytes);
         }
-        self.wake(&id, now, out);
+        self.record_activity(&id, now, out);
         Some(mac)
     }
 
     /// Handles a sign of life of a voucher's devices.
-    fn wake(&mut self, id: &str, now: Millis, out: &mut Vec<Change>) {
+    fn record_activity(&mut self, id: &str, now: Millis, out: &mut Vec<Change>) {
         let mut macs = Vec::new();
         if let Some(record) = self.vouchers.get_mut(id)
-            && record.wake(now)
+            && record.resume(now)
         {
             macs = record.macs();
         }
         for mac in macs {
-            self.tell(mac, now, out);
+            self.update_timeout(mac, now, out);
         }
     }
 
     /// Pauses vouchers whose devices are silent, and updates the kernel's timeouts for paused ones.
-    pub fn rest(&mut self, now: Millis, out: &mut Vec<Change>) {
+    pub fn pause_idle(&mut self, now: Millis, out: &mut Vec<Change>) {
         let mut told = Vec::new();
         for record in self.vouchers.iter_mut().filter(|one| one.voucher.online) {
-            if record.rest(now, out) {
+            if record.pause(now, out) {
                 told.extend(record.macs());
             }
         }
         for mac in told {
-            self.tell(mac, now, out);
+            self.update_timeout(mac, now, out);
         }
     }
 
@@ -371,10 +388,10 @@ impl Guests {
     }
 
     /// Returns the complete state that the kernel needs.
-    pub fn all(&self, now: Millis) -> Vec<Change> {
+    pub fn kernel_state(&self, now: Millis) -> Vec<Change> {
         let mut out = Vec::new();
         for (mac, _) in self.devices.iter() {
-            self.tell(*mac, now, &mut out);
+            self.update_timeout(*mac, now, &mut out);
         }
         out
     }
@@ -392,12 +409,12 @@ impl Guests {
         let record = self.vouchers.get(id).ok_or(Refusal::Unknown)?;
         match record.state(when) {
             State::Expired => return Err(Refusal::Expired),
-            State::Invalidated => return Err(Refusal::Invalidated),
+            State::Invalidated => return Err(Refusal::Revoked),
             State::Available | State::Active => {}
         }
         self.take_turn(mac, id, when, out);
         for address in addresses {
-            self.seen(mac, *address, when.0, out);
+            self.assign_address(mac, *address, when.0, out);
         }
         Ok(())
     }
@@ -426,19 +443,19 @@ impl Guests {
         self.vouchers.sort(&mut all, when.0);
         match all[0] == id {
             true => self.begin(mac, id, when, out),
-            false => self.wait(mac, id, when, out),
+            false => self.enqueue(mac, id, when, out),
         }
     }
 
     /// A voucher is to begin when those are over that a device has.
-    fn wait(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
+    fn enqueue(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         self.take_in(mac, id, when, out);
         if let Some(guest) = self.devices.get_mut(&mac) {
             guest.next.retain(|one| one != id);
             guest.next.push(id.to_owned());
             self.vouchers.sort(&mut guest.next, when.0);
         }
-        self.tell(mac, when.0, out);
+        self.update_timeout(mac, when.0, out);
     }
 
     /// A device is one of a voucher's, and others that have no room any more are not.
@@ -447,21 +464,21 @@ impl Guests {
             return;
         };
         let pushed = record.take_in(mac, when.1);
-        out.push(record.noted(when.0));
+        out.push(record.persist_change(when.0));
         for other in pushed {
-            self.without(other, id, when, out);
+            self.withdraw(other, id, when, out);
         }
     }
 
     /// A voucher lets a device in no more: the next that it has does, or it goes.
-    fn without(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
+    fn withdraw(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         let Some(guest) = self.devices.get_mut(&mac) else {
             return;
         };
         guest.next.retain(|one| one != id);
         if !guest.is_by(id) {
             // The device has less time than the kernel has.
-            self.tell(mac, when.0, out);
+            self.update_timeout(mac, when.0, out);
             return;
         }
         self.vouchers.sort(&mut guest.next, when.0);
@@ -476,7 +493,7 @@ impl Guests {
             }
         }
         match self.devices.get(&mac) {
-            Some(guest) if !guest.is_by(id) => self.tell(mac, when.0, out),
+            Some(guest) if !guest.is_by(id) => self.update_timeout(mac, when.0, out),
             _ => self.devices.refuse(mac, out),
         }
     }
@@ -489,7 +506,7 @@ impl Guests {
         };
         record.activate(when);
         record.voucher.here.get_or_insert(when.1);
-        self.wake(id, now, out);
+        self.record_activity(id, now, out);
         self.take_in(mac, id, when, out);
         let guest = self.devices.entry(mac, None);
         guest.next.retain(|one| one != id);
@@ -503,7 +520,7 @@ impl Guests {
             guest.next.insert(0, former);
         }
         self.vouchers.sort(&mut guest.next, now);
-        self.tell(mac, now, out);
+        self.update_timeout(mac, now, out);
     }
 
     /// Number of the browser by which a device came in.
@@ -528,7 +545,7 @@ impl Guests {
         let users = &mut record.voucher.users;
         let former = users.extract_if(.., |user| user.token == Some(token) && user.mac != mac);
         for former in former.collect::<Vec<_>>() {
-            self.without(former.mac, id, when, out);
+            self.withdraw(former.mac, id, when, out);
         }
     }
 
@@ -545,7 +562,7 @@ impl Guests {
             let user = users.find(|user| user.mac == mac && user.token != Some(token));
             if let Some(user) = user {
                 user.token = Some(token);
-                out.push(record.noted(now));
+                out.push(record.persist_change(now));
             }
         }
     }
@@ -584,13 +601,13 @@ impl Guests {
             };
             record.drop_user(&mac);
             record.end(when, out);
-            self.without(mac, &id, when, out);
+            self.withdraw(mac, &id, when, out);
             self.vouchers.remove(&id);
         }
     }
 
     /// Takes a verified voucher of another node. Returns its id, unless another voucher has the id.
-    fn present(&mut self, signed: &Signed, wall: u64) -> Option<String> {
+    fn present(&mut self, signed: &SignedVoucher, wall: u64) -> Option<String> {
         let voucher = Voucher::of(*signed, wall);
         let (id, code) = (voucher.id.clone(), voucher.code);
         self.add(voucher);
@@ -599,7 +616,7 @@ impl Guests {
     }
 
     /// Stores another node's note on a voucher. Returns true if the note was new.
-    pub fn hear(
+    pub fn apply_note(
         &mut self,
         (note, line): (&Note, &str),
         (own, now, wall): (PublicKey, Millis, u64),
@@ -614,19 +631,19 @@ impl Guests {
         let Some(record) = self.vouchers.get_mut(&id) else {
             return false;
         };
-        let Some(called_back) = record.hear((note, line), (own, now, wall)) else {
+        let Some(called_back) = record.apply_note((note, line), (own, now, wall)) else {
             return false;
         };
         let macs = record.macs();
         if called_back {
             record.voucher.users.clear();
         }
-        out.push(Change::Keep(Box::new(record.voucher.clone())));
+        out.push(Change::Persist(Box::new(record.voucher.clone())));
         for mac in macs {
             match called_back {
-                true => self.without(mac, &id, (now, wall), out),
+                true => self.withdraw(mac, &id, (now, wall), out),
                 // The devices have less time than the kernel has.
-                false => self.tell(mac, now, out),
+                false => self.update_timeout(mac, now, out),
             }
         }
         true
@@ -643,15 +660,15 @@ impl Guests {
     }
 
     /// Returns true if any voucher needs byte counters or on-line checks.
-    pub fn counts(&self) -> bool {
+    pub fn needs_counters(&self) -> bool {
         let watched = |record: &Record| record.voucher.bytes.is_some() || record.voucher.online;
         let mut all = self.vouchers.iter();
         all.any(|record| record.is_in_use() && watched(record))
     }
 
     /// Devices whose rate is limited.
-    pub fn slowed(&self) -> Slowed {
-        let mut slowed = Slowed::default();
+    pub fn rate_limits(&self) -> RateLimits {
+        let mut slowed = RateLimits::default();
         // The loop runs over vouchers, as few have a rate.
         for Record { voucher, .. } in self.vouchers.iter() {
             let Some(rate) = voucher.rate else { continue };
@@ -680,7 +697,7 @@ impl Guests {
     }
 
     /// Returns true if a verified signed voucher admits a device now. `key`: this node's.
-    pub fn holds(&self, signed: &Signed, key: &PublicKey, when: (Millis, u64)) -> bool {
+    pub fn admits(&self, signed: &SignedVoucher, key: &PublicKey, when: (Millis, u64)) -> bool {
         let id = signed.id();
         match self.vouchers.get(&id) {
             Some(_) => self.vouchers.is_good(&id, when),
@@ -694,7 +711,7 @@ impl Guests {
     }
 
     /// Returns true if an admitted device has this address.
-    pub fn knows(&self, address: &IpAddr) -> bool {
+    pub fn has_address(&self, address: &IpAddr) -> bool {
         self.devices.at(address).is_some()
     }
 

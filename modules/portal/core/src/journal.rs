@@ -32,7 +32,7 @@ pub enum Entry {
 
 /// Contents of a journal file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Read {
+pub struct JournalContent {
     /// All vouchers, by id.
     pub vouchers: BTreeMap<String, Voucher>,
     /// Bytes up to the end of the last complete line: the rest is to be cut off.
@@ -73,8 +73,8 @@ fn sum(text: &[u8]) -> String {
 }
 
 /// Reads a file.
-pub fn read(octets: &[u8]) -> Read {
-    let mut read = Read::default();
+pub fn read(octets: &[u8]) -> JournalContent {
+    let mut read = JournalContent::default();
     for line in octets.split_inclusive(|octet| *octet == b'\n') {
         let Some(text) = line.strip_suffix(b"\n") else {
             break;

@@ -22,7 +22,7 @@ pub struct PublicKey(pub [u8; KEY]);
 /// Not a public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid key: it must have 44 characters, as `weir portal key` prints it")]
-pub struct NotAKey;
+pub struct InvalidKey;
 
 impl PublicKey {
     /// Returns four octets that identify a key among a few others.
@@ -34,7 +34,7 @@ impl PublicKey {
     /// Returns true if the owner of the key signed these octets for this purpose.
     pub fn signed(&self, purpose: Purpose, octets: &[u8], signature: &[u8]) -> bool {
         let key = UnparsedPublicKey::new(&ED25519, self.0);
-        key.verify(&purpose.told(octets), signature).is_ok()
+        key.verify(&purpose.message(octets), signature).is_ok()
     }
 }
 
@@ -45,18 +45,18 @@ impl fmt::Display for PublicKey {
 }
 
 impl FromStr for PublicKey {
-    type Err = NotAKey;
+    type Err = InvalidKey;
 
-    fn from_str(text: &str) -> Result<Self, NotAKey> {
-        let octets = BASE64.decode(text).map_err(|_| NotAKey)?;
-        octets.try_into().map(Self).map_err(|_| NotAKey)
+    fn from_str(text: &str) -> Result<Self, InvalidKey> {
+        let octets = BASE64.decode(text).map_err(|_| InvalidKey)?;
+        octets.try_into().map(Self).map_err(|_| InvalidKey)
     }
 }
 
 impl TryFrom<String> for PublicKey {
-    type Error = NotAKey;
+    type Error = InvalidKey;
 
-    fn try_from(text: String) -> Result<Self, NotAKey> {
+    fn try_from(text: String) -> Result<Self, InvalidKey> {
         text.parse()
     }
 }
@@ -77,7 +77,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    fn told(self, octets: &[u8]) -> Vec<u8> {
+    fn message(self, octets: &[u8]) -> Vec<u8> {
         let purpose: &[u8] = match self {
             Self::Voucher => b"weir voucher 1\n",
             Self::Note => b"weir note 1\n",
@@ -94,9 +94,9 @@ impl SecretKey {
     ///
     /// # Errors
     /// The octets are not a valid seed; in practice every seed is valid.
-    pub fn new(seed: &[u8; KEY]) -> Result<Self, NotAKey> {
+    pub fn new(seed: &[u8; KEY]) -> Result<Self, InvalidKey> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed);
-        pair.map(Self).map_err(|_| NotAKey)
+        pair.map(Self).map_err(|_| InvalidKey)
     }
 
     /// Returns the public key, which other nodes need.
@@ -109,31 +109,31 @@ impl SecretKey {
     /// Signs.
     pub fn sign(&self, purpose: Purpose, octets: &[u8]) -> [u8; SIGNATURE] {
         let mut signature = [0; SIGNATURE];
-        signature.copy_from_slice(self.0.sign(&purpose.told(octets)).as_ref());
+        signature.copy_from_slice(self.0.sign(&purpose.message(octets)).as_ref());
         signature
     }
 }
 
 /// A node whose word counts here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trusted {
+pub struct TrustedNode {
     /// Public key of the node.
     pub key: PublicKey,
     /// Local name of the node; may be empty.
     pub name: String,
 }
 
-impl fmt::Display for Trusted {
+impl fmt::Display for TrustedNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.key, self.name)
     }
 }
 
-impl FromStr for Trusted {
-    type Err = NotAKey;
+impl FromStr for TrustedNode {
+    type Err = InvalidKey;
 
     /// Parses a key, a space and the name of its node.
-    fn from_str(text: &str) -> Result<Self, NotAKey> {
+    fn from_str(text: &str) -> Result<Self, InvalidKey> {
         let (key, name) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         Ok(Self {
             key: key.parse()?,
@@ -166,7 +166,7 @@ mod tests {
             "????",
             "AAAA",
         ] {
-            assert_eq!(wrong.parse::<PublicKey>(), Err(NotAKey), "{wrong}");
+            assert_eq!(wrong.parse::<PublicKey>(), Err(InvalidKey), "{wrong}");
         }
     }
 
@@ -185,9 +185,9 @@ mod tests {
     #[test]
     fn a_trusted_node_has_a_key_and_a_name() {
         let key = SecretKey::new(&[1; KEY]).expect("a key").public();
-        let read: Trusted = format!("{key} the roof").parse().expect("trusted");
+        let read: TrustedNode = format!("{key} the roof").parse().expect("trusted");
         assert_eq!((read.key, read.name.as_str()), (key, "the roof"));
-        let unnamed: Trusted = key.to_string().parse().expect("trusted");
+        let unnamed: TrustedNode = key.to_string().parse().expect("trusted");
         assert_eq!(unnamed.name, "");
     }
 }

@@ -27,9 +27,7 @@
 pub mod account;
 pub mod attempts;
 pub mod code;
-pub mod figures;
 pub mod form;
-pub mod garden;
 pub mod guests;
 pub mod journal;
 pub mod keys;
@@ -44,10 +42,12 @@ pub mod radius;
 pub mod rates;
 pub mod rules;
 pub mod schedule;
-pub mod signed;
+pub mod signed_voucher;
+pub mod statistics;
 pub mod text;
 pub mod upstream;
 pub mod voucher;
+pub mod walled_garden;
 
 /// Milliseconds of a clock that only goes forward, since some beginning.
 pub type Millis = u64;

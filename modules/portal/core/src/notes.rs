@@ -17,9 +17,9 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::keys::{PublicKey, Purpose, SecretKey, Trusted};
-use crate::signed::Signed;
-use crate::voucher::{Double, How, State, Voucher};
+use crate::keys::{PublicKey, Purpose, SecretKey, TrustedNode};
+use crate::signed_voucher::SignedVoucher;
+use crate::voucher::{DoubleUseKind, State, Voucher, VoucherDoubleUse};
 
 /// First line of the file.
 pub const HEAD: &str = "weir notes 1";
@@ -38,7 +38,7 @@ pub struct Note {
     /// The node.
     pub node: PublicKey,
     /// The voucher, as it was sold.
-    pub voucher: Signed,
+    pub voucher: SignedVoucher,
     /// Name of the voucher.
     #[serde(default)]
     pub name: String,
@@ -79,7 +79,7 @@ pub struct Device {
 
 /// Reason to reject a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadNote {
+pub enum NoteError {
     /// Not a line of this kind.
     #[error("not a voucher's note")]
     NotANote,
@@ -98,7 +98,7 @@ impl Note {
     /// Builds this node's note about a voucher of whose time `used` is gone.
     pub fn of(
         voucher: &Voucher,
-        (signed, used): (Signed, Millis),
+        (signed, used): (SignedVoucher, Millis),
         (node, wall): (PublicKey, u64),
     ) -> Self {
         let users = voucher.users.iter().rev().take(USERS);
@@ -150,20 +150,20 @@ impl Note {
     ///
     /// # Errors
     /// The line is malformed, its signature is wrong, or a node is not trusted.
-    pub fn checked(line: &str, trusted: &[Trusted]) -> Result<Self, BadNote> {
-        let note = Self::read(line).ok_or(BadNote::NotANote)?;
+    pub fn checked(line: &str, trusted: &[TrustedNode]) -> Result<Self, NoteError> {
+        let note = Self::read(line).ok_or(NoteError::NotANote)?;
         if !trusted.iter().any(|node| node.key == note.node) {
-            return Err(BadNote::Stranger(note.node));
+            return Err(NoteError::Stranger(note.node));
         }
-        let (signature, text) = line.split_once(' ').ok_or(BadNote::NotANote)?;
-        let signature = BASE64.decode(signature).map_err(|_| BadNote::NotANote)?;
+        let (signature, text) = line.split_once(' ').ok_or(NoteError::NotANote)?;
+        let signature = BASE64.decode(signature).map_err(|_| NoteError::NotANote)?;
         if !note.node.signed(Purpose::Note, text.as_bytes(), &signature) {
-            return Err(BadNote::Forged(note.node));
+            return Err(NoteError::Forged(note.node));
         }
         let keys = trusted.iter().map(|node| &node.key);
         match note.voucher.signer(keys) {
             Some(_) => Ok(note),
-            None => Err(BadNote::Seller(note.voucher.id())),
+            None => Err(NoteError::Seller(note.voucher.id())),
         }
     }
 
@@ -195,12 +195,12 @@ fn device(id: &str, mac: &Mac) -> String {
 /// Reports whether two nodes admitted devices beyond the terms of a voucher. The number with each
 /// note is its delay: the note took long, or the node's clock is wrong. The function reports only
 /// what holds in both cases.
-pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option<Double> {
+pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option<VoucherDoubleUse> {
     let always = |holds: &dyn Fn(i64, i64) -> bool| {
         let shifts = [(0, 0), (one.1, 0), (0, two.1), (one.1, two.1)];
         shifts.iter().all(|(first, second)| holds(*first, *second))
     };
-    let found = |how| Double {
+    let found = |how| VoucherDoubleUse {
         how,
         nodes: [one.0.node, two.0.node],
     };
@@ -217,7 +217,7 @@ pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option
             || (two.0.here.is_some() && began_after(one, two))
     };
     if always(&again) {
-        return Some(found(How::Again));
+        return Some(found(DoubleUseKind::Again));
     }
     let others = two.0.users.iter();
     let others =
@@ -242,7 +242,7 @@ pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option
                 .iter()
                 .any(|ours| ours.device != theirs.device && beside(ours, theirs))
         })
-        .then(|| found(How::Together))
+        .then(|| found(DoubleUseKind::Together))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Page for guests: one page without scripts, in their language. Pure.
 
-mod words;
+mod texts;
 
 use std::fmt::Write;
 
@@ -8,12 +8,12 @@ use net::markup::escape_html;
 use serde::{Deserialize, Serialize};
 
 use crate::guests::Refusal;
-use words::choose;
+use texts::choose;
 
 /// Problem that the page reports to a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Trouble {
+pub enum GuestProblem {
     /// The text is not a code.
     NoCode,
     /// The code is unknown.
@@ -48,18 +48,18 @@ pub enum Trouble {
     Forged,
 }
 
-impl From<Refusal> for Trouble {
+impl From<Refusal> for GuestProblem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::NoCode => Self::NoCode,
+            Refusal::InvalidCode => Self::NoCode,
             Refusal::Unknown => Self::Unknown,
             Refusal::Expired => Self::Expired,
-            Refusal::Invalidated => Self::Invalidated,
+            Refusal::Revoked => Self::Invalidated,
         }
     }
 }
 
-impl Trouble {
+impl GuestProblem {
     fn text(self, german: bool) -> String {
         let (english, deutsch) = match self {
             Self::NoCode => (
@@ -156,7 +156,7 @@ fn counted(seconds: u64, german: bool) -> String {
 
 /// Contents of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown<'a> {
+pub struct PageView<'a> {
     /// Name of the network.
     pub network: &'a str,
     /// Text of the community, as HTML.
@@ -182,13 +182,13 @@ pub struct Shown<'a> {
     /// Code prefilled in the form.
     pub code: Option<&'a str>,
     /// Problem to report.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<GuestProblem>,
     /// Header `Accept-Language` of the request.
     pub languages: &'a str,
 }
 
 /// The page, as HTML.
-pub fn html(shown: &Shown<'_>) -> String {
+pub fn html(shown: &PageView<'_>) -> String {
     let (language, words) = choose(shown.languages);
     let german = language == "de";
     let network = escape_html(shown.network);

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use net::digits::hexadecimal;
 
-use crate::signed::{NotSigned, Signed};
+use crate::signed_voucher::{InvalidSignedVoucher, SignedVoucher};
 
 /// A pass. As text: 16 hexadecimal digits, a full stop, the signed voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Pass {
     /// Number of the browser: random and unique.
     pub token: u64,
     /// The voucher, which any node can check.
-    pub voucher: Signed,
+    pub voucher: SignedVoucher,
 }
 
 impl fmt::Display for Pass {
@@ -25,13 +25,13 @@ impl fmt::Display for Pass {
 }
 
 impl FromStr for Pass {
-    type Err = NotSigned;
+    type Err = InvalidSignedVoucher;
 
-    fn from_str(text: &str) -> Result<Self, NotSigned> {
-        let (token, voucher) = text.split_once('.').ok_or(NotSigned)?;
+    fn from_str(text: &str) -> Result<Self, InvalidSignedVoucher> {
+        let (token, voucher) = text.split_once('.').ok_or(InvalidSignedVoucher)?;
         let token = hexadecimal(token).filter(|_| token.len() == 16);
         Ok(Self {
-            token: token.ok_or(NotSigned)?,
+            token: token.ok_or(InvalidSignedVoucher)?,
             voucher: voucher.parse()?,
         })
     }
@@ -63,7 +63,7 @@ mod tests {
             &text[1..],
             &text[..180],
         ] {
-            assert_eq!(wrong.parse::<Pass>(), Err(NotSigned), "{wrong}");
+            assert_eq!(wrong.parse::<Pass>(), Err(InvalidSignedVoucher), "{wrong}");
         }
     }
 }

@@ -41,7 +41,7 @@ pub struct Picture {
 
 /// Reason to reject a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum PictureError {
     /// Too many bytes.
     #[error("too large: {0} bytes, but at most {LONGEST} are allowed")]
     Long(usize),
@@ -63,9 +63,9 @@ pub enum Unfit {
 ///
 /// # Errors
 /// The octets are not a picture, or the picture is too large.
-pub fn look(octets: &[u8]) -> Result<Picture, Unfit> {
+pub fn inspect(octets: &[u8]) -> Result<Picture, PictureError> {
     if octets.len() > LONGEST {
-        return Err(Unfit::Long(octets.len()));
+        return Err(PictureError::Long(octets.len()));
     }
     let (kind, size) = if octets.starts_with(b"\x89PNG\r\n\x1a\n") {
         (Kind::Png, png(octets))
@@ -74,11 +74,11 @@ pub fn look(octets: &[u8]) -> Result<Picture, Unfit> {
     } else if octets.starts_with(b"RIFF") && octets.get(8..12) == Some(b"WEBP") {
         (Kind::Webp, webp(octets))
     } else if is_svg(octets) {
-        return Err(Unfit::Svg);
+        return Err(PictureError::Svg);
     } else {
-        return Err(Unfit::Unknown);
+        return Err(PictureError::Unknown);
     };
-    let (width, height) = size.ok_or(Unfit::Damaged)?;
+    let (width, height) = size.ok_or(PictureError::Damaged)?;
     let fits = |side| (1..=LONGEST_SIDE).contains(&side);
     match fits(width) && fits(height) {
         true => Ok(Picture {
@@ -86,7 +86,7 @@ pub fn look(octets: &[u8]) -> Result<Picture, Unfit> {
             width,
             height,
         }),
-        false => Err(Unfit::Large(width, height)),
+        false => Err(PictureError::Large(width, height)),
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
                 of(Kind::Webp, 320, 240),
             ),
         ] {
-            assert_eq!(look(&octets), picture);
+            assert_eq!(inspect(&octets), picture);
         }
     }
 
@@ -203,18 +203,18 @@ mod tests {
     fn what_is_no_picture_is_refused() {
         let svg = b"<?xml version=\"1.0\"?><svg onload=\"alert(1)\"/>";
         for (octets, why) in [
-            (svg.to_vec(), Unfit::Svg),
-            (b"<html>".to_vec(), Unfit::Unknown),
-            (b"GIF89a".to_vec(), Unfit::Unknown),
-            (Vec::new(), Unfit::Unknown),
-            (png_of(640, 480)[..20].to_vec(), Unfit::Damaged),
-            (b"\xff\xd8\xff\xda\0\x02".to_vec(), Unfit::Damaged),
-            (webp_of(b"VP8 "), Unfit::Damaged),
-            (png_of(0, 480), Unfit::Large(0, 480)),
-            (png_of(640, 65_000), Unfit::Large(640, 65_000)),
-            (vec![0; LONGEST + 1], Unfit::Long(LONGEST + 1)),
+            (svg.to_vec(), PictureError::Svg),
+            (b"<html>".to_vec(), PictureError::Unknown),
+            (b"GIF89a".to_vec(), PictureError::Unknown),
+            (Vec::new(), PictureError::Unknown),
+            (png_of(640, 480)[..20].to_vec(), PictureError::Damaged),
+            (b"\xff\xd8\xff\xda\0\x02".to_vec(), PictureError::Damaged),
+            (webp_of(b"VP8 "), PictureError::Damaged),
+            (png_of(0, 480), PictureError::Large(0, 480)),
+            (png_of(640, 65_000), PictureError::Large(640, 65_000)),
+            (vec![0; LONGEST + 1], PictureError::Long(LONGEST + 1)),
         ] {
-            assert_eq!(look(&octets), Err(why));
+            assert_eq!(inspect(&octets), Err(why));
         }
     }
 
@@ -222,7 +222,7 @@ mod tests {
         #[test]
         fn nothing_panics(kind in 0..4_usize, rest: Vec<u8>) {
             let begin: [&[u8]; 4] = [b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBPVP8X"];
-            let _ = look(&[begin[kind], &rest].concat());
+            let _ = inspect(&[begin[kind], &rest].concat());
         }
     }
 }

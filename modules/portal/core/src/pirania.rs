@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Millis;
-use crate::code::{Code, Former, NotACode};
+use crate::code::{Code, FormerCode, InvalidCode};
 use crate::voucher::{User, Voucher};
 use net::mac::parse_station as station_of;
 
@@ -45,7 +45,7 @@ const SHOWN: usize = 40;
 
 /// A voucher of Pirania, as weir's type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Import {
+pub struct PiraniaImport {
     /// The voucher.
     pub voucher: Voucher,
     /// Properties that weir does not have, one sentence each.
@@ -81,13 +81,13 @@ fn lost(more: &BTreeMap<String, Value>) -> Vec<String> {
 
 /// Error in a file of Pirania.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotPirania {
+pub enum PiraniaError {
     /// Not what Pirania writes.
     #[error("not a voucher of Pirania: {0}")]
     Json(String),
     /// The code is invalid.
     #[error("invalid code: {0}")]
-    Code(#[from] NotACode),
+    Code(#[from] InvalidCode),
     /// The hardware address of the device is invalid.
     #[error("invalid hardware address: write it as 02:00:5e:10:00:01")]
     Mac,
@@ -103,16 +103,17 @@ pub enum NotPirania {
 ///
 /// # Errors
 /// The text is not a voucher of Pirania.
-pub fn read(text: &str, code: Code, wall: u64) -> Result<Import, NotPirania> {
-    let json = |error: serde_json::Error| NotPirania::Json(error.to_string());
+pub fn read(text: &str, code: Code, wall: u64) -> Result<PiraniaImport, PiraniaError> {
+    let json = |error: serde_json::Error| PiraniaError::Json(error.to_string());
     let file: File = serde_json::from_str(text).map_err(json)?;
     if file.name.len() > NAME || file.name.chars().any(char::is_control) {
-        return Err(NotPirania::Name);
+        return Err(PiraniaError::Name);
     }
-    let former: Former = file.code.parse()?;
+    let former: FormerCode = file.code.parse()?;
     let time = |what, number: f64| {
         let fits = number.is_finite() && (0.0..4_294_967_296.0).contains(&number);
-        fits.then_some(number as u64).ok_or(NotPirania::Time(what))
+        fits.then_some(number as u64)
+            .ok_or(PiraniaError::Time(what))
     };
     let some = |what, number: Option<f64>| number.map(|number| time(what, number)).transpose();
     let created = time("creation_date", file.creation_date)?;
@@ -122,7 +123,9 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<Import, NotPirania> {
     if duration == Some(0) {
         invalidated = invalidated.or(Some(wall));
     }
-    let mac = file.mac.map(|mac| station_of(&mac).ok_or(NotPirania::Mac));
+    let mac = file
+        .mac
+        .map(|mac| station_of(&mac).ok_or(PiraniaError::Mac));
     let mac: Option<Mac> = mac.transpose()?;
     // As in Pirania, the remaining time of a voucher that its owner released can be used again.
     let used = activated.map_or(0, |since| wall.saturating_sub(since) * 1000);
@@ -140,7 +143,7 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<Import, NotPirania> {
         former: Some(former),
         ..Voucher::new(id(&file.id, &file.code), code, created)
     };
-    Ok(Import { voucher, lost })
+    Ok(PiraniaImport { voucher, lost })
 }
 
 /// Derives the id from the voucher, so that repeated imports give one voucher.

@@ -67,14 +67,14 @@ impl Secret {
 }
 
 /// A request (Access-Request), as it is sent: each time the same.
-pub struct Question(Vec<u8>);
+pub struct AccessRequest(Vec<u8>);
 
 /// Type and value of each attribute.
 type Attributes<'a> = Vec<(u8, &'a [u8])>;
 
 /// Reason to reject a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Doubt {
+pub enum ReplyError {
     /// The reply belongs to another request, or was made with another secret.
     #[error("the reply is from another server, or the server has another secret")]
     Foreign,
@@ -89,7 +89,7 @@ pub enum Doubt {
     Damaged,
 }
 
-impl Question {
+impl AccessRequest {
     /// Builds the request for an account. `router`: the name of this router at the server.
     /// `random`: a packet number, and 16 unpredictable bytes. `None`: a name or a password is empty
     /// or too long.
@@ -138,25 +138,29 @@ impl Question {
     ///
     /// # Errors
     /// The reply does not count.
-    pub fn answer(&self, datagram: &[u8], secret: &Secret) -> Result<Verdict, Doubt> {
+    pub fn answer(&self, datagram: &[u8], secret: &Secret) -> Result<Verdict, ReplyError> {
         let (code, attributes) = self.proven(datagram, secret)?;
         Ok(match code {
-            ACCESS_ACCEPT => Verdict::Accept(terms(attributes).ok_or(Doubt::Damaged)?),
-            ACCESS_REJECT => Verdict::Reject(said(attributes).ok_or(Doubt::Damaged)?),
+            ACCESS_ACCEPT => Verdict::Accept(terms(attributes).ok_or(ReplyError::Damaged)?),
+            ACCESS_REJECT => Verdict::Reject(said(attributes).ok_or(ReplyError::Damaged)?),
             ACCESS_CHALLENGE => Verdict::Challenge,
-            _ => return Err(Doubt::Damaged),
+            _ => return Err(ReplyError::Damaged),
         })
     }
 
     /// Returns the packet's code and attributes if its sender knows the secret and this request.
-    fn proven<'d>(&self, datagram: &'d [u8], secret: &Secret) -> Result<(u8, &'d [u8]), Doubt> {
-        let length = datagram.get(2..4).ok_or(Doubt::Foreign)?;
+    fn proven<'d>(
+        &self,
+        datagram: &'d [u8],
+        secret: &Secret,
+    ) -> Result<(u8, &'d [u8]), ReplyError> {
+        let length = datagram.get(2..4).ok_or(ReplyError::Foreign)?;
         let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
         let whole = HEADER..=LONGEST;
         // Octets beyond the length are padding.
         let packet = datagram.get(..length).filter(|_| whole.contains(&length));
         let packet = packet.filter(|packet| packet[1] == self.0[1]);
-        let packet = packet.ok_or(Doubt::Foreign)?;
+        let packet = packet.ok_or(ReplyError::Foreign)?;
         let asked = &self.0[4..HEADER];
         let digest = Md5::new()
             .chain_update(&packet[..4])
@@ -165,9 +169,9 @@ impl Question {
             .chain_update(&secret.octets)
             .finalize();
         if digest[..] != packet[4..HEADER] {
-            return Err(Doubt::Foreign);
+            return Err(ReplyError::Foreign);
         }
-        let attributes = attributes_of(&packet[HEADER..]).ok_or(Doubt::Damaged)?;
+        let attributes = attributes_of(&packet[HEADER..]).ok_or(ReplyError::Damaged)?;
         let (mut at, mut proofs) = (HEADER, Vec::new());
         for (kind, value) in &attributes {
             if *kind == MESSAGE_AUTHENTICATOR {
@@ -176,17 +180,17 @@ impl Question {
             at += 2 + value.len();
         }
         let [proof] = proofs.as_slice() else {
-            return Err(Doubt::NoProof);
+            return Err(ReplyError::NoProof);
         };
         if proof.len() != 16 {
-            return Err(Doubt::Damaged);
+            return Err(ReplyError::Damaged);
         }
         let (before, behind) = (&packet[HEADER..proof.start], &packet[proof.end..]);
         let parts = [&packet[..4], asked, before, &[0; 16], behind];
         let proven = secret
             .proof(&parts)
             .verify_slice(&packet[proof.start..proof.end]);
-        proven.map_err(|_| Doubt::Foreign)?;
+        proven.map_err(|_| ReplyError::Foreign)?;
         Ok((packet[0], &packet[HEADER..]))
     }
 }

@@ -35,7 +35,7 @@ struct Lead {
 
 /// Devices whose rate is limited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Slowed {
+pub struct RateLimits {
     /// Bytes a second, by the name of the limit.
     limits: BTreeMap<String, u64>,
     /// Elements by map and key.
@@ -43,7 +43,7 @@ pub struct Slowed {
     addresses: HashSet<IpAddr>,
 }
 
-impl Slowed {
+impl RateLimits {
     /// A device with these addresses sends so many bits a second at most, and gets as many.
     pub fn add(&mut self, mac: &Mac, addresses: impl IntoIterator<Item = IpAddr>, rate: u64) {
         let device = net::hex::text(mac);
@@ -121,8 +121,8 @@ mod tests {
 
     const MAC: Mac = [2, 0, 0, 0, 0, 7];
 
-    fn slowed(rate: u64, addresses: &[&str]) -> Slowed {
-        let mut slowed = Slowed::default();
+    fn slowed(rate: u64, addresses: &[&str]) -> RateLimits {
+        let mut slowed = RateLimits::default();
         let addresses = addresses.iter().map(|text| text.parse().expect("address"));
         slowed.add(&MAC, addresses, rate);
         slowed
@@ -172,7 +172,7 @@ mod tests {
         let more = slowed(80, &["10.0.0.2", "10.0.0.3", "10.0.0.4"]);
         let batch = after.batch(&more);
         assert_eq!((batch.steps.len(), batch.gone.len()), (1, 0));
-        let nobody = Slowed::default();
+        let nobody = RateLimits::default();
         let batch = more.batch(&nobody);
         assert_eq!((batch.steps.len(), batch.gone.len()), (4, 2));
         assert!(batch.limits.is_empty());

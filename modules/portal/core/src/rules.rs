@@ -19,14 +19,14 @@ use kernel::Prefix;
 
 use crate::Millis;
 use crate::guests::Change;
-use crate::rates::{MAPS, Slowed};
+use crate::rates::{MAPS, RateLimits};
 use chains::CHAINS;
 pub(crate) use element::elements;
 pub use element::{ADDRESSES, DEVICES, Element, PAIRS, TABLE};
 
 /// Configuration of the portal's table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Portal {
+pub struct TableSettings {
     /// Devices of this machine behind which guests are.
     pub devices: Vec<String>,
     /// Port where the page is.
@@ -62,7 +62,7 @@ pub const OPEN: &str = "open";
 
 /// Change to an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SetChange {
     /// Adds the element for so many milliseconds from now; `None`: for ever.
     Put(Element, Option<Millis>),
     /// Removes the element.
@@ -70,26 +70,28 @@ pub enum Step {
 }
 
 /// Returns the set changes that follow from a change.
-pub fn steps(change: &Change) -> Vec<Step> {
+pub fn set_changes(change: &Change) -> Vec<SetChange> {
     let bounded = |left: &Option<Millis>| left.map(|left| left.min(FOR_EVER));
     match change {
-        Change::Admit(mac, left) => vec![Step::Put(Element::device(mac), bounded(left))],
-        Change::Refuse(mac) => vec![Step::Remove(Element::device(mac))],
-        Change::Address(mac, address, left) => Element::address(mac, *address)
-            .map(|element| Step::Put(element, bounded(left)))
+        Change::Admit(mac, left) => vec![SetChange::Put(Element::device(mac), bounded(left))],
+        Change::Block(mac) => vec![SetChange::Remove(Element::device(mac))],
+        Change::AddAddress(mac, address, left) => Element::address(mac, *address)
+            .map(|element| SetChange::Put(element, bounded(left)))
             .into(),
-        Change::Drop(mac, address) => Element::address(mac, *address).map(Step::Remove).into(),
-        Change::End(_) | Change::Keep(_) => Vec::new(),
+        Change::RemoveAddress(mac, address) => Element::address(mac, *address)
+            .map(SetChange::Remove)
+            .into(),
+        Change::EndConnections(_) | Change::Persist(_) => Vec::new(),
     }
 }
 
 /// Admitted devices when the rules change.
-pub enum Admitted<'a> {
+pub enum AdmittedDevices<'a> {
     /// Devices in the present sets.
     AsBefore,
     /// Devices from these [`Change`]s, of which some are limited; and all devices for so many
     /// milliseconds, if given.
-    These(&'a [Change], &'a Slowed, Option<Millis>),
+    These(&'a [Change], &'a RateLimits, Option<Millis>),
 }
 
 /// Rules in each chain of the table.
@@ -111,11 +113,11 @@ pub fn remove() -> String {
 }
 
 /// Returns the commands that create the table, or change the present one.
-pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
+pub fn create(portal: &TableSettings, admitted: &AdmittedDevices<'_>) -> String {
     let mut text = match admitted {
         // Without a table, the sets are missing: the kernel refuses the rules then.
-        Admitted::AsBefore => String::new(),
-        Admitted::These(..) => format!("table inet {TABLE}\n"),
+        AdmittedDevices::AsBefore => String::new(),
+        AdmittedDevices::These(..) => format!("table inet {TABLE}\n"),
     };
     for (name, kind) in [
         (PAIRS[0], "ether_addr . ipv4_addr"),
@@ -194,7 +196,7 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
             let _ = writeln!(text, "add rule inet {TABLE} {name} {rule}");
         }
     }
-    if let Admitted::These(admitted, slowed, open) = admitted {
+    if let AdmittedDevices::These(admitted, slowed, open) = admitted {
         fill(&mut text, portal, admitted, *open);
         slowed.fill(&mut text);
     }
@@ -202,7 +204,7 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
 }
 
 /// Writes the elements of all admitted devices.
-fn fill(text: &mut String, portal: &Portal, admitted: &[Change], open: Option<Millis>) {
+fn fill(text: &mut String, portal: &TableSettings, admitted: &[Change], open: Option<Millis>) {
     let time_of = |left: &Option<Millis>| {
         let timeout = left.map(|left| format!(" timeout {}", time(left)));
         timeout.unwrap_or_default()
@@ -213,11 +215,11 @@ fn fill(text: &mut String, portal: &Portal, admitted: &[Change], open: Option<Mi
     });
     let _ = writeln!(text, "flush set inet {TABLE} {OPEN}");
     elements(text, OPEN, &devices.collect::<Vec<_>>());
-    let steps: Vec<_> = admitted.iter().flat_map(steps).collect();
+    let steps: Vec<_> = admitted.iter().flat_map(set_changes).collect();
     for set in PAIRS.iter().chain(&ADDRESSES).chain([&DEVICES]) {
         let _ = writeln!(text, "flush set inet {TABLE} {set}");
         let of = steps.iter().filter_map(|step| match step {
-            Step::Put(element, left) if element.set == *set => {
+            SetChange::Put(element, left) if element.set == *set => {
                 Some(format!("{}{}", element.text, time_of(left)))
             }
             _ => None,
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn what_is_there_stays_and_rules_come_anew() {
-        let portal = Portal {
+        let portal = TableSettings {
             devices: vec!["br-lan".into(), "br-guest".into()],
             page: 2050,
             secure: Some(2443),
@@ -262,15 +264,15 @@ mod tests {
         let mac = [2, 0, 0, 0, 0, 7];
         let admitted = [
             Change::Admit(mac, Some(0)),
-            Change::Address(mac, IpAddr::from([10, 0, 0, 2]), None),
+            Change::AddAddress(mac, IpAddr::from([10, 0, 0, 2]), None),
         ];
-        let before = create(&portal, &Admitted::AsBefore);
+        let before = create(&portal, &AdmittedDevices::AsBefore);
         assert!(!before.contains("flush set inet weir_portal guests4"));
         assert!(!before.contains("flush set inet weir_portal open"));
         assert!(before.starts_with("add set inet weir_portal"));
         let text = create(
             &portal,
-            &Admitted::These(&admitted, &Slowed::default(), Some(5)),
+            &AdmittedDevices::These(&admitted, &RateLimits::default(), Some(5)),
         );
         assert!(!text.contains("delete"));
         assert!(!text.contains("flush set inet weir_portal names"));

@@ -24,7 +24,7 @@ pub enum Mode {
 
 /// A time of the week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Local {
+pub struct LocalTime {
     /// 0: Monday.
     pub day: u32,
     /// Minutes of the day that are over.
@@ -34,7 +34,7 @@ pub struct Local {
 /// A time of each of some days: `Mon-Fri 22:00-06:00`, `Sat,Sun`, `12:00-13:00`. One that ends
 /// before it begins ends on the next day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct WeeklySpan {
     /// A bit for each day on which it begins.
     days: u8,
     from: u32,
@@ -44,10 +44,10 @@ pub struct Span {
 /// Not such a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid time: write it as \"Mon-Fri 22:00-06:00\", \"Sat,Sun\" or \"12:00-13:00\"")]
-pub struct NotASpan;
+pub struct InvalidSpan;
 
-impl Span {
-    fn has(&self, at: Local) -> bool {
+impl WeeklySpan {
+    fn has(&self, at: LocalTime) -> bool {
         let begins = |day: u32| self.days & 1 << (day % 7) != 0;
         let (today, before) = (begins(at.day), begins(at.day + 6));
         match self.from < self.to {
@@ -57,35 +57,35 @@ impl Span {
     }
 }
 
-impl FromStr for Span {
-    type Err = NotASpan;
+impl FromStr for WeeklySpan {
+    type Err = InvalidSpan;
 
-    fn from_str(text: &str) -> Result<Self, NotASpan> {
+    fn from_str(text: &str) -> Result<Self, InvalidSpan> {
         let mut parts = text.split_whitespace();
-        let (first, second) = (parts.next().ok_or(NotASpan)?, parts.next());
+        let (first, second) = (parts.next().ok_or(InvalidSpan)?, parts.next());
         if parts.next().is_some() {
-            return Err(NotASpan);
+            return Err(InvalidSpan);
         }
         let (days, hours) = match (first.contains(':'), second) {
             (true, None) => (0x7f, Some(first)),
-            (true, Some(_)) => return Err(NotASpan),
-            (false, hours) => (days(first).ok_or(NotASpan)?, hours),
+            (true, Some(_)) => return Err(InvalidSpan),
+            (false, hours) => (days(first).ok_or(InvalidSpan)?, hours),
         };
         let (from, to) = match hours {
             Some(hours) => {
-                let (from, to) = hours.split_once('-').ok_or(NotASpan)?;
+                let (from, to) = hours.split_once('-').ok_or(InvalidSpan)?;
                 (minute(from)?, minute(to)?)
             }
             None => (0, DAY),
         };
         if from == to || from == DAY {
-            return Err(NotASpan);
+            return Err(InvalidSpan);
         }
         Ok(Self { days, from, to })
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for WeeklySpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = DAYS.iter().enumerate();
         let named = named.filter(|(day, _)| self.days & 1 << day != 0);
@@ -113,30 +113,32 @@ fn days(text: &str) -> Option<u8> {
     })
 }
 
-fn minute(text: &str) -> Result<u32, NotASpan> {
-    let (hour, minute) = text.split_once(':').ok_or(NotASpan)?;
+fn minute(text: &str) -> Result<u32, InvalidSpan> {
+    let (hour, minute) = text.split_once(':').ok_or(InvalidSpan)?;
     let number = |text: &str| match text.len() == 2 && text.bytes().all(|o| o.is_ascii_digit()) {
-        true => text.parse::<u32>().map_err(|_| NotASpan),
-        false => Err(NotASpan),
+        true => text.parse::<u32>().map_err(|_| InvalidSpan),
+        false => Err(InvalidSpan),
     };
     let (hour, minute) = (number(hour)?, number(minute)?);
     let all = hour * 60 + minute;
-    (minute < 60 && all <= DAY).then_some(all).ok_or(NotASpan)
+    (minute < 60 && all <= DAY)
+        .then_some(all)
+        .ok_or(InvalidSpan)
 }
 
 /// Closed and open hours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     /// Closed hours; they override open hours.
-    pub closed: Vec<Span>,
+    pub closed: Vec<WeeklySpan>,
     /// Hours in which all devices are admitted.
-    pub open: Vec<Span>,
+    pub open: Vec<WeeklySpan>,
 }
 
 impl Schedule {
     /// Returns the mode at a time.
-    pub fn mode(&self, at: Local) -> Mode {
-        let within = |spans: &[Span]| spans.iter().any(|span| span.has(at));
+    pub fn mode(&self, at: LocalTime) -> Mode {
+        let within = |spans: &[WeeklySpan]| spans.iter().any(|span| span.has(at));
         match (within(&self.closed), within(&self.open)) {
             (true, _) => Mode::Closed,
             (false, true) => Mode::Open,
@@ -149,7 +151,7 @@ impl Schedule {
     pub fn first(
         &self,
         after: u64,
-        local: &dyn Fn(u64) -> Local,
+        local: &dyn Fn(u64) -> LocalTime,
         holds: &dyn Fn(Mode) -> bool,
     ) -> Option<u64> {
         if self.closed.is_empty() && self.open.is_empty() {
@@ -180,8 +182,8 @@ mod tests {
     }
 
     /// Converts a time in UTC; 1970 began on a Thursday.
-    fn local(at: u64) -> Local {
-        Local {
+    fn local(at: u64) -> LocalTime {
+        LocalTime {
             day: ((at / 86_400 + 3) % 7) as u32,
             minute: (at % 86_400 / 60) as u32,
         }
@@ -191,7 +193,7 @@ mod tests {
     fn nights_go_over_midnight_and_the_end_of_the_week() {
         let nights = schedule(&["Fri-Sun 22:00-06:00"], &["Sun"]);
         let mode = |day, hour: u32| {
-            nights.mode(Local {
+            nights.mode(LocalTime {
                 day,
                 minute: hour * 60,
             })
@@ -237,16 +239,16 @@ mod tests {
             "12:00-13:00 Mon",
             "1:00-2:00",
         ] {
-            assert_eq!(wrong.parse::<Span>(), Err(NotASpan), "{wrong}");
+            assert_eq!(wrong.parse::<WeeklySpan>(), Err(InvalidSpan), "{wrong}");
         }
-        let span: Span = "sat-Mon,wed 18:30-24:00".parse().expect("a span");
+        let span: WeeklySpan = "sat-Mon,wed 18:30-24:00".parse().expect("a span");
         assert_eq!(span.to_string(), "Mon,Wed,Sat,Sun 18:30-24:00");
     }
 
     proptest! {
         #[test]
         fn nothing_panics_and_what_is_shown_is_read(text in "[A-Za-z0-9:, -]{0,40}") {
-            if let Ok(span) = text.parse::<Span>() {
+            if let Ok(span) = text.parse::<WeeklySpan>() {
                 prop_assert_eq!(span.to_string().parse(), Ok(span));
             }
         }
@@ -255,7 +257,7 @@ mod tests {
         fn what_is_shown_is_read(days in 1_u8..0x80, from in 0..DAY, long in 1..DAY) {
             let to = (from + long) % DAY;
             let to = if to == 0 { DAY } else { to };
-            let span = Span { days, from, to };
+            let span = WeeklySpan { days, from, to };
             prop_assert_eq!(span.to_string().parse(), Ok(span));
         }
     }

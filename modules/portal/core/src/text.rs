@@ -11,7 +11,7 @@ const SHOWN: usize = 24 * 1024;
 
 /// Reason to reject a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooLong {
+pub enum TextTooLong {
     /// The Markdown text is too long.
     #[error("longer than {LONGEST} bytes")]
     Written,
@@ -24,9 +24,9 @@ pub enum TooLong {
 ///
 /// # Errors
 /// The text is too long.
-pub fn shown(markdown: &str) -> Result<String, TooLong> {
+pub fn shown(markdown: &str) -> Result<String, TextTooLong> {
     if markdown.len() > LONGEST {
-        return Err(TooLong::Written);
+        return Err(TextTooLong::Written);
     }
     // For each open link, true if the link leads somewhere.
     let mut links = Vec::new();
@@ -54,7 +54,7 @@ pub fn shown(markdown: &str) -> Result<String, TooLong> {
     let mut out = String::new();
     html::push_html(&mut out, events);
     match out.len() > SHOWN {
-        true => Err(TooLong::Shown),
+        true => Err(TextTooLong::Shown),
         false => Ok(out),
     }
 }
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_refused() {
-        assert_eq!(shown(&"x".repeat(LONGEST + 1)), Err(TooLong::Written));
-        assert_eq!(shown(&"&".repeat(LONGEST)), Err(TooLong::Shown));
+        assert_eq!(shown(&"x".repeat(LONGEST + 1)), Err(TextTooLong::Written));
+        assert_eq!(shown(&"&".repeat(LONGEST)), Err(TextTooLong::Shown));
     }
 
     /// Returns true if the HTML contains only markup of words, and links to the web.

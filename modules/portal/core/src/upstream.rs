@@ -4,8 +4,8 @@
 
 use std::net::IpAddr;
 
-use crate::garden::{A, AAAA, FAILED, IN, MOST, NO_NAME, Question, WELL};
 use crate::names::{HEADER, LONGEST_NAME};
+use crate::walled_garden::{A, AAAA, FAILED, IN, MOST, NO_NAME, Question, WELL};
 
 const CNAME: u16 = 5;
 const OPT: u16 = 41;
@@ -44,7 +44,7 @@ pub fn answers(message: &[u8], sent: &[u8], question: &Question) -> bool {
 
 /// Answer about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct NameAnswer {
     /// Result code: [`WELL`], [`FAILED`], [`NO_NAME`].
     pub code: u8,
     /// Addresses in the answer.
@@ -69,7 +69,7 @@ enum Data {
 ///
 /// # Errors
 /// The message is malformed.
-pub fn read(message: &[u8], question: &Question) -> Result<Said, Malformed> {
+pub fn read(message: &[u8], question: &Question) -> Result<NameAnswer, Malformed> {
     let flags = word(message, 2)?;
     let count = usize::from(word(message, 6)?);
     let asked = question.encoded();
@@ -96,7 +96,7 @@ pub fn read(message: &[u8], question: &Question) -> Result<Said, Malformed> {
         };
         records.push((owner, seconds, data));
     }
-    let mut said = Said {
+    let mut said = NameAnswer {
         code: match flags & 15 {
             0 => WELL,
             3 => NO_NAME,

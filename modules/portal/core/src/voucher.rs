@@ -6,9 +6,9 @@ use kernel::Mac;
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::code::{Code, Former};
+use crate::code::{Code, FormerCode};
 use crate::keys::{PublicKey, SecretKey};
-use crate::signed::{KBIT, Signed, Terms};
+use crate::signed_voucher::{KBIT, SignedVoucher, Terms};
 
 /// A voucher. Times of day are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Voucher {
     pub code: Code,
     /// The code that another portal sold it by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub former: Option<Former>,
+    pub former: Option<FormerCode>,
     /// Name of the voucher: its buyer or its purpose.
     pub name: String,
     /// Seconds that it is good for, from when it is first used; `None`: for ever.
@@ -67,13 +67,13 @@ pub struct Voucher {
     pub over: Option<u64>,
     /// Signed form of the selling node; `None`: this node sold the voucher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signed: Option<Signed>,
+    pub signed: Option<SignedVoucher>,
     /// Notes of other nodes about the voucher.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub elsewhere: BTreeMap<PublicKey, Heard>,
+    pub elsewhere: BTreeMap<PublicKey, RemoteNote>,
     /// Use beyond the terms of the voucher, if a node found any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub double: Option<Double>,
+    pub double: Option<VoucherDoubleUse>,
 }
 
 /// Whence a voucher is.
@@ -125,7 +125,7 @@ pub enum State {
 
 /// A line of another node, and what of it is needed again and again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct RemoteNote {
     /// The line, without its end.
     pub line: String,
     /// Bytes that the node forwarded.
@@ -136,9 +136,9 @@ pub struct Heard {
 
 /// Use of a voucher beyond its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Double {
+pub struct VoucherDoubleUse {
     /// Kind of use.
-    pub how: How,
+    pub how: DoubleUseKind,
     /// The two nodes that let devices in.
     pub nodes: [PublicKey; 2],
 }
@@ -146,7 +146,7 @@ pub struct Double {
 /// Kinds of double use of a voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
+pub enum DoubleUseKind {
     /// A node admitted a device after the voucher's time was over at the other.
     Again,
     /// Both nodes together admitted more devices than allowed.
@@ -194,7 +194,7 @@ impl Voucher {
     }
 
     /// Creates the voucher from a signed form; `created`: first use of the form at this node.
-    pub fn of(signed: Signed, created: u64) -> Self {
+    pub fn of(signed: SignedVoucher, created: u64) -> Self {
         let some = |number: u64| (number != 0).then_some(number);
         let terms = signed.terms();
         Self {
@@ -210,7 +210,7 @@ impl Voucher {
     }
 
     /// Returns the signed form of a voucher sold here; `None`: its terms do not fit.
-    pub fn sign(&self, key: &SecretKey) -> Option<Signed> {
+    pub fn sign(&self, key: &SecretKey) -> Option<SignedVoucher> {
         let terms = Terms {
             id: u64::from_str_radix(&self.id, 16).ok()?,
             code: self.code,
@@ -221,7 +221,7 @@ impl Voucher {
             kbit: u32::try_from(self.rate.unwrap_or(0).div_ceil(KBIT)).ok()?,
             online: self.online,
         };
-        Some(Signed::of(&terms, key))
+        Some(SignedVoucher::of(&terms, key))
     }
 
     /// Returns the state at a time of day. `used`: used time in milliseconds.

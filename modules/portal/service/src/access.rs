@@ -5,34 +5,34 @@ use std::rc::Rc;
 
 use api::Problem;
 
-use super::keeper::Keeper;
-use super::welcome::Welcome;
+use super::guest_service::GuestService;
+use super::page_content::PageContent;
 
 /// The parts, if there is a portal.
 #[derive(Clone, Default)]
-pub struct Access(pub Option<Rc<Parts>>);
+pub struct PortalAccess(pub Option<Rc<PortalParts>>);
 
 /// The parts.
-pub struct Parts {
-    pub keeper: Rc<RefCell<Keeper>>,
-    pub welcome: Rc<Welcome>,
+pub struct PortalParts {
+    pub guest_service: Rc<RefCell<GuestService>>,
+    pub content: Rc<PageContent>,
     /// Name of the guests' Wi-Fi.
     pub wifi: String,
 }
 
-impl Access {
-    pub fn parts(&self) -> Result<&Rc<Parts>, Problem> {
+impl PortalAccess {
+    pub fn parts(&self) -> Result<&Rc<PortalParts>, Problem> {
         self.0.as_ref().ok_or_else(|| {
             let hint = "write `devices = [\"br-lan\"]` under [portal], and restart weir";
             Problem::new(409, "no_portal", "no portal on this router", hint)
         })
     }
 
-    pub fn keeper(&self) -> Result<Rc<RefCell<Keeper>>, Problem> {
-        Ok(Rc::clone(&self.parts()?.keeper))
+    pub fn guest_service(&self) -> Result<Rc<RefCell<GuestService>>, Problem> {
+        Ok(Rc::clone(&self.parts()?.guest_service))
     }
 
-    pub fn welcome(&self) -> Result<Rc<Welcome>, Problem> {
-        Ok(Rc::clone(&self.parts()?.welcome))
+    pub fn content(&self) -> Result<Rc<PageContent>, Problem> {
+        Ok(Rc::clone(&self.parts()?.content))
     }
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use kernel::Prefix;
 use kernel::io::try_rules;
-use portal_core::garden::Question;
-use portal_core::rates::Slowed;
+use portal_core::rates::RateLimits;
 use portal_core::rules;
+use portal_core::walled_garden::Question;
 use serde::Deserialize;
 
-use super::beside;
 use super::config::{Portal, Radius};
+use super::foreign_rules;
 use super::radius::Client;
 use super::resolver;
 use super::sockets::{NAMES, PAGE, SECURE};
@@ -41,7 +41,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
         let (refused, read) = runtime::event_loop()?.block_on(async {
             let table = rules::create(
                 &rules(portal),
-                &rules::Admitted::These(&[], &Slowed::default(), Some(1000)),
+                &rules::AdmittedDevices::These(&[], &RateLimits::default(), Some(1000)),
             );
             (
                 try_rules(&table).await.err(),
@@ -51,7 +51,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
         features.push(table(refused));
         if let Ok(read) = read {
             features.push(flowtables(&read.text));
-            features.extend(beside::features(&read.text, &rules(portal)));
+            features.extend(foreign_rules::features(&read.text, &rules(portal)));
         }
     }
     features.push(garden(&portal.garden.networks()));
@@ -76,8 +76,8 @@ fn encrypted(portal: &Portal) -> Feature {
 }
 
 /// Returns the rules that the firewall is to have.
-pub fn rules(portal: &Portal) -> rules::Portal {
-    rules::Portal {
+pub fn rules(portal: &Portal) -> rules::TableSettings {
+    rules::TableSettings {
         devices: portal
             .devices
             .iter()

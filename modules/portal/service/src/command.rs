@@ -1,10 +1,10 @@
 //! `weir portal`: vouchers, and admitted devices.
 
-mod figures;
 mod import;
 mod notes;
 mod page;
 mod show;
+mod statistics;
 mod terms;
 
 use answers::{NewVouchers, PortalVoucher, PortalVouchers, VoucherDevice, VoucherName};
@@ -17,7 +17,7 @@ use terms::{rate, size, time, until};
 use super::sheet;
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Output, harmless};
+use runtime::output::{Output, sanitize};
 
 /// Sell vouchers, and manage guests
 ///
@@ -45,7 +45,7 @@ enum What {
     Voucher(VoucherArgs),
     Clients(ClientsArgs),
     End(EndArgs),
-    Figures(figures::FiguresArgs),
+    Figures(statistics::FiguresArgs),
     Text(page::TextArgs),
     Picture(page::PictureArgs),
     Key(notes::KeyArgs),
@@ -217,7 +217,7 @@ pub fn run(args: &PortalArgs, output: &mut Output<'_>) -> Result<(), Error> {
             let clients = client(&args.connection)?.post(&path)?;
             show_clients(&clients, args.format, output)
         }
-        What::Figures(args) => figures::run(args, output),
+        What::Figures(args) => statistics::run(args, output),
         What::Text(args) => page::text(args, output),
         What::Picture(args) => page::picture(args, output),
         What::Key(args) => notes::key(args, output),
@@ -332,7 +332,7 @@ fn find(args: &OneArgs) -> Result<PortalVoucher, Error> {
 fn meant<'a>(all: &'a PortalVouchers, name: &str) -> Result<&'a PortalVoucher, Error> {
     let code = name.parse::<portal_core::code::Code>().ok();
     let code = code.map(|code| code.to_string());
-    let former = name.parse::<portal_core::code::Former>().ok();
+    let former = name.parse::<portal_core::code::FormerCode>().ok();
     let former = former.map(|former| former.to_string());
     let fits = |voucher: &&PortalVoucher| {
         let by_former = voucher.former.is_some() && voucher.former == former;
@@ -340,7 +340,7 @@ fn meant<'a>(all: &'a PortalVouchers, name: &str) -> Result<&'a PortalVoucher, E
     };
     all.vouchers.iter().find(fits).ok_or_else(|| {
         Error::new(
-            format!("no voucher {}", harmless(name)),
+            format!("no voucher {}", sanitize(name)),
             "see `weir portal voucher list`",
         )
     })

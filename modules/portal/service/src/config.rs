@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use kernel::Prefix;
 use portal_core::form::Password;
-use portal_core::garden::{Name, Place};
-use portal_core::keys::Trusted;
-use portal_core::schedule::{Schedule, Span};
+use portal_core::keys::TrustedNode;
+use portal_core::schedule::{Schedule, WeeklySpan};
+use portal_core::walled_garden::{NamePattern, WalledGardenEntry};
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::keeper::Gift;
+use super::guest_service::FreeAccessTerms;
 pub use radius::Radius;
 
 use runtime::config::{
-    DeviceName, FileValue, Macs, Rate, Said, Section, Wrong, list, table, words,
+    DeviceName, FileValue, Macs, OptionalPath, Rate, Section, ValueError, list, table, words,
 };
 
 /// Sections of this module in the configuration file.
@@ -41,13 +41,13 @@ table! {
         /// Name of the guests' open Wi-Fi: sheets of vouchers show it, with a QR code to join it.
         Restart wifi: Title = Title::default();
         /// File with the community's text for the page, such as terms of use, in Markdown.
-        Restart text: Said = Said::default();
+        Restart text: OptionalPath = OptionalPath::default();
         /// Web page about this place: the portal links to it, and announces it to devices that ask
         /// (RFC 8908).
         Restart venue: Venue = Venue::default();
         /// Networks and names that are open to everyone. A name includes all names below it;
         /// "*.example.net" is only the names below.
-        Live garden: Garden = Garden::default();
+        Live garden: WalledGarden = WalledGarden::default();
         /// Time for which an address of a name in the garden is open.
         Live garden_time: Duration = Duration::from_secs(1200),
             Duration::from_secs(10) => Duration::from_secs(86_400);
@@ -57,9 +57,9 @@ table! {
         Live exempt: Macs = Macs::default();
         /// Access without a voucher: "off"; "click"; "read", after 15 seconds on the page;
         /// "password", with one password for all guests.
-        Restart free: Free = Free::Off;
+        Restart free: FreeAccessMode = FreeAccessMode::Off;
         /// File with the password of free access, in its first line.
-        Restart free_password: Said = Said::default();
+        Restart free_password: OptionalPath = OptionalPath::default();
         /// Duration of free access.
         Restart free_time: Duration = Duration::from_secs(900),
             Duration::from_secs(10) => Duration::from_secs(86_400);
@@ -79,12 +79,12 @@ table! {
         Restart certificate_key: PathBuf = "/etc/weir/portal/privkey.pem".into();
         /// Hours in which only devices that need no voucher get in, by the router's clock and time
         /// zone. The time of vouchers stops meanwhile.
-        Live closed: Spans = Spans::default();
+        Live closed: WeeklySpans = WeeklySpans::default();
         /// Hours in which every device gets in.
-        Live open: Spans = Spans::default();
+        Live open: WeeklySpans = WeeklySpans::default();
         /// Nodes whose vouchers are valid here, and whose notes of usage count: each a key, a space
         /// and the name of the node.
-        Live trust: Nodes = Nodes::default();
+        Live trust: TrustedNodes = TrustedNodes::default();
         /// File of the vouchers; the node's key is stored next to it.
         Restart vouchers: PathBuf = "/var/lib/weir/vouchers".into();
     }
@@ -100,13 +100,13 @@ impl Portal {
     }
 
     /// Returns the configuration of free access, and its password.
-    pub fn gift(&self, password: Option<&str>) -> Option<Gift> {
-        (*self.free != Free::Off).then(|| Gift {
+    pub fn gift(&self, password: Option<&str>) -> Option<FreeAccessTerms> {
+        (*self.free != FreeAccessMode::Off).then(|| FreeAccessTerms {
             password: password.map(Password::new),
             time: *self.free_time,
             pause: *self.free_pause,
             rate: self.free_rate.map(|rate| rate.0),
-            read: *self.free == Free::Read,
+            read: *self.free == FreeAccessMode::Read,
         })
     }
 }
@@ -117,7 +117,7 @@ macro_rules! lists {
         impl FileValue for $name {
             const ALLOWED: &'static str = $allowed;
 
-            fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+            fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
                 list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
             }
 
@@ -130,30 +130,30 @@ macro_rules! lists {
 
 /// Networks and names that every device may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Garden(pub Vec<Place>);
+pub struct WalledGarden(pub Vec<WalledGardenEntry>);
 
-impl Garden {
+impl WalledGarden {
     /// The networks in it.
     pub fn networks(&self) -> Vec<Prefix> {
         let all = self.0.iter().filter_map(|place| match place {
-            Place::Network(network) => Some(*network),
-            Place::Name(_) => None,
+            WalledGardenEntry::Network(network) => Some(*network),
+            WalledGardenEntry::Name(_) => None,
         });
         all.collect()
     }
 
     /// The names in it.
-    pub fn names(&self) -> Vec<Name> {
+    pub fn names(&self) -> Vec<NamePattern> {
         let all = self.0.iter().filter_map(|place| match place {
-            Place::Network(_) => None,
-            Place::Name(name) => Some(name.clone()),
+            WalledGardenEntry::Network(_) => None,
+            WalledGardenEntry::Name(name) => Some(name.clone()),
         });
         all.collect()
     }
 }
 
 lists!(
-    Garden,
+    WalledGarden,
     "a list of networks and of names of two labels or more, each in \
         quotes, such as [\"198.51.100.0/24\", \"2001:db8::/32\", \"example.org\", \
         \"*.example.net\"]"
@@ -166,7 +166,7 @@ pub struct Resolver(pub Option<IpAddr>);
 impl FileValue for Resolver {
     const ALLOWED: &'static str = "an address in quotes, or \"\" for the system's";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         match value.as_str().ok_or(None)? {
             "" => Ok(Self(None)),
             text => text
@@ -185,17 +185,17 @@ impl FileValue for Resolver {
 
 /// Times of the week.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spans(pub Vec<Span>);
+pub struct WeeklySpans(pub Vec<WeeklySpan>);
 
 lists!(
-    Spans,
+    WeeklySpans,
     "a list of times, each in quotes, such as \
         [\"Mon-Fri 22:00-06:00\", \"Sat,Sun\", \"12:00-13:00\"]"
 );
 
 /// Ways to get in without a voucher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Free {
+pub enum FreeAccessMode {
     /// Not at all.
     #[default]
     Off,
@@ -207,7 +207,7 @@ pub enum Free {
     Password,
 }
 
-words!(Free, "\"off\", \"click\", \"read\" or \"password\"",
+words!(FreeAccessMode, "\"off\", \"click\", \"read\" or \"password\"",
     "off" => Self::Off, "click" => Self::Click, "read" => Self::Read, "password" => Self::Password);
 
 /// Returns true if the text can be the title of the page.
@@ -222,7 +222,7 @@ pub struct Title(pub String);
 impl FileValue for Title {
     const ALLOWED: &'static str = "one line of text in quotes, of 200 bytes at most";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let text = value.as_str().ok_or(None)?;
         is_title(text).then(|| Self(text.to_owned())).ok_or(None)
     }
@@ -240,13 +240,13 @@ impl FileValue for Host {
     const ALLOWED: &'static str = "the name of a host, in quotes, such as \"portal.example.net\", or \
         \"\" for none";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let text = value.as_str().ok_or(None)?.to_ascii_lowercase();
         if text.is_empty() {
             return Ok(Self(None));
         }
         // An address is no name: no authority that devices trust vouches for one of a LAN.
-        let name = text.parse::<Name>().ok();
+        let name = text.parse::<NamePattern>().ok();
         let itself = name.is_some_and(|name| name.host() == text && name.holds(&text));
         itself.then_some(Self(Some(text))).ok_or(None)
     }
@@ -264,7 +264,7 @@ impl FileValue for Venue {
     const ALLOWED: &'static str =
         "an address on the web, in quotes, such as \"https://example.org/\", or \"\" for none";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         match value.as_str().ok_or(None)? {
             "" => Ok(Self(None)),
             url if is_web(url) => Ok(Self(Some(url.to_owned()))),
@@ -290,10 +290,10 @@ fn is_web(url: &str) -> bool {
 
 /// Nodes with their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Nodes(pub Vec<Trusted>);
+pub struct TrustedNodes(pub Vec<TrustedNode>);
 
 lists!(
-    Nodes,
+    TrustedNodes,
     "a list of keys, each in quotes with the name of its node behind \
         it, such as [\"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= roof\"]"
 );

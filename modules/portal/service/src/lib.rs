@@ -1,35 +1,35 @@
 //! The portal: guests get no further before they log in, and no longer than they may.
 
 mod access;
-mod asking;
 mod background;
-mod beside;
 mod check;
 mod command;
 pub mod config;
-mod door;
-mod figures;
-mod garden;
-mod keeper;
+mod daemon_client;
+mod foreign_rules;
+mod guest_server;
+mod guest_service;
+#[cfg(feature = "tls")]
+mod https;
 mod messages;
 mod names;
 #[cfg(not(feature = "radius"))]
 mod no_radius;
-mod passage;
 #[cfg(not(feature = "tls"))]
-mod plain;
+mod no_tls;
+mod page_content;
 #[cfg(feature = "radius")]
 mod radius;
 mod resolver;
 mod routes;
+mod rule_trace;
 mod secrets;
-#[cfg(feature = "tls")]
-mod secure;
 mod server;
 mod sheet;
 mod sockets;
+mod statistics_file;
 mod store;
-mod welcome;
+mod walled_garden;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -43,21 +43,22 @@ use portal_core::text;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
-use access::{Access, Parts};
-use keeper::{Days, Keeper, Node};
+use access::{PortalAccess, PortalParts};
+use guest_service::{DailyStatistics, GuestService, Node};
 #[cfg(not(feature = "radius"))]
 use no_radius as radius;
+use page_content::{PageContent, PageText};
 #[cfg(not(feature = "tls"))]
 use plain as secure;
 use runtime::Error;
 use runtime::config::Effective;
 use runtime::daemon::{
-    Event, Face, Finding, Firewall, Module, Privileges, Report, Router, Setup, Value, Work, apart,
+    ApiContext, Event, Finding, Firewall, Module, Privileges, Report, Router, Setup, Value, Work,
+    subprocess,
 };
-use runtime::registry::{Command, Entry as ModuleEntry, Group};
+use runtime::registry::{Command, Group, ModuleEntry};
 use sockets::Sockets;
-use store::Store;
-use welcome::{Welcome, Words};
+use store::VoucherStore;
 
 /// Longest wait for the disk when weir stops.
 const WRITTEN: Duration = Duration::from_secs(3);
@@ -89,7 +90,7 @@ struct CaptivePortal {
 
 /// A portal that there is.
 struct Open {
-    parts: Rc<Parts>,
+    parts: Rc<PortalParts>,
     sockets: Sockets,
     routes: RefCell<Routes>,
     folder: Vec<std::path::PathBuf>,
@@ -97,7 +98,7 @@ struct Open {
     read: Vec<std::path::PathBuf>,
     /// Name of the page, if there is HTTPS, too, and its certificate.
     host: Option<String>,
-    certificate: Rc<Option<secure::Certificate>>,
+    certificate: Rc<Option<https::Certificate>>,
     /// Client of the RADIUS servers.
     radius: Option<Rc<radius::Client>>,
 }
@@ -115,30 +116,30 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     };
     if setup.wanted && !config.devices.is_empty() {
         let file = &*config.vouchers;
-        let (store, read) = Store::open(file).map_err(|error| {
+        let (store, read) = VoucherStore::open(file).map_err(|error| {
             let what = format!("cannot read and write the vouchers in {}", file.display());
-            Error::because(&what, &error, "check `vouchers` under [portal]")
+            Error::with_cause(&what, &error, "check `vouchers` under [portal]")
         })?;
-        let words = Words {
+        let words = PageText {
             title: config.title.0.clone(),
             text: said(config.text.0.as_deref())?,
         };
-        let welcome = Welcome::open(file, words, config.venue.0.clone());
+        let welcome = PageContent::open(file, words, config.venue.0.clone());
         let figures_file = file.with_extension("figures");
-        let figures = figures::File::open(&figures_file).map_err(|error| {
+        let figures = statistics_file::StatisticsFile::open(&figures_file).map_err(|error| {
             let what = format!("cannot read the figures in {}", figures_file.display());
             let hint = "check `vouchers` under [portal]; without the file, figures start again";
-            Error::because(&what, &error, hint)
+            Error::with_cause(&what, &error, hint)
         })?;
         let password = secrets::password(config)?;
         let key_file = file.with_extension("key");
-        let key = keeper::key(&key_file).map_err(|error| {
+        let key = guest_service::key(&key_file).map_err(|error| {
             let what = format!("cannot read or create the key in {}", key_file.display());
             let hint = "check `vouchers` under [portal]; without the file, a new key is created, \
                 and signatures of the old key become invalid";
-            Error::because(&what, &error, hint)
+            Error::with_cause(&what, &error, hint)
         })?;
-        let certificate = secure::certificate(config)?;
+        let certificate = https::certificate(config)?;
         let radius = radius::Client::open(setup.effective.of::<config::Radius>());
         // Log-ins with accounts fail then; without a portal all devices would be in.
         let radius = radius.unwrap_or_else(|error| {
@@ -151,24 +152,27 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
                 sockets::PAGE,
                 sockets::NAMES
             );
-            Error::because("cannot listen on the portal's ports", &error, &hint)
+            Error::with_cause("cannot listen on the portal's ports", &error, &hint)
         })?;
         portal.open = Some(Open {
-            parts: Rc::new(Parts {
-                keeper: Rc::new(RefCell::new(Keeper::new(
+            parts: Rc::new(PortalParts {
+                guest_service: Rc::new(RefCell::new(GuestService::new(
                     check::rules(config),
                     (config.gift(password.as_deref()), config.schedule()),
                     (store, read),
-                    (Node::new(key, &config.trust.0), Days::new(figures)),
+                    (
+                        Node::new(key, &config.trust.0),
+                        DailyStatistics::new(figures),
+                    ),
                     &config.exempt.0,
                 ))),
-                welcome,
+                content: welcome,
                 wifi: config.wifi.0.clone(),
             }),
             sockets,
             routes: RefCell::default(),
             host: config.host.0.clone(),
-            read: secure::folders(config),
+            read: https::folders(config),
             certificate: Rc::new(certificate),
             radius: radius.map(Rc::new),
             folder: file.parent().map(Into::into).into_iter().collect(),
@@ -184,7 +188,7 @@ fn said(file: Option<&Path>) -> Result<String, Error> {
     };
     let failed = |error: &dyn std::error::Error| {
         let what = format!("cannot show the text in {}", file.display());
-        Error::because(&what, error, "check `text` under [portal]")
+        Error::with_cause(&what, error, "check `text` under [portal]")
     };
     let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
     // The page would not show it.
@@ -203,20 +207,20 @@ impl CaptivePortal {
         match (&self.open, check::is_whole(ruleset)) {
             (Some(open), None) => {
                 warn!("another program removed the portal's table: restored");
-                open.parts.keeper.borrow_mut().create_table();
+                open.parts.guest_service.borrow_mut().create_table();
             }
             (Some(open), Some(false)) => {
                 warn!("another program changed the portal's table: restored");
-                open.parts.keeper.borrow_mut().create_table();
+                open.parts.guest_service.borrow_mut().create_table();
             }
-            (None, Some(_)) => self.former.borrow_mut().tell(rules::remove()),
+            (None, Some(_)) => self.former.borrow_mut().load(rules::remove()),
             _ => {}
         }
     }
 
     fn loads(&self) -> u64 {
         match &self.open {
-            Some(open) => open.parts.keeper.borrow().table.firewall.loads(),
+            Some(open) => open.parts.guest_service.borrow().table.firewall.loads(),
             None => self.former.borrow().loads(),
         }
     }
@@ -235,29 +239,29 @@ impl Module for CaptivePortal {
                     .collect(),
                 write: open.folder.clone(),
                 programs: std::env::current_exe().into_iter().collect(),
-                capabilities: apart::CAPABILITIES.to_vec(),
+                capabilities: subprocess::CAPABILITIES.to_vec(),
                 ..Privileges::default()
             },
         }
     }
 
-    fn routes(self: Rc<Self>, face: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<dyn ApiContext>) -> Vec<Route> {
         if let Some(open) = &self.open {
-            let known = (&open.parts.welcome, &open.certificate);
+            let known = (&open.parts.content, &open.certificate);
             *open.routes.borrow_mut() =
-                server::routes(&open.parts.keeper, known, &open.radius, face);
+                server::routes(&open.parts.guest_service, known, &open.radius, face);
         }
         let parts = self.open.as_ref().map(|open| Rc::clone(&open.parts));
-        routes::all(&Access(parts), face)
+        routes::all(&PortalAccess(parts), face)
     }
 
     fn configure(&self, effective: &Effective, router: &mut Router) {
         if let Some(open) = &self.open {
             let config = effective.of::<config::Portal>();
-            let mut keeper = open.parts.keeper.borrow_mut();
+            let mut keeper = open.parts.guest_service.borrow_mut();
             let known = (&*config.exempt.0, &*config.trust.0);
             let held = (check::rules(config), config.schedule());
-            keeper.garden.configure(config);
+            keeper.walled_garden.configure(config);
             keeper.configure(held, known, router);
         }
     }
@@ -269,7 +273,7 @@ impl Module for CaptivePortal {
                     let poll = |context: &mut Context<'_>| match &self.open {
                         Some(open) => open
                             .parts
-                            .keeper
+                            .guest_service
                             .borrow_mut()
                             .table
                             .firewall
@@ -278,7 +282,8 @@ impl Module for CaptivePortal {
                     };
                     if let Err(error) = std::future::poll_fn(poll).await {
                         let open = self.open.as_ref();
-                        if open.is_some_and(|open| open.parts.keeper.borrow_mut().refused()) {
+                        if open.is_some_and(|open| open.parts.guest_service.borrow_mut().refused())
+                        {
                             continue;
                         }
                         let hint = "see `weir check`";
@@ -304,47 +309,51 @@ impl Module for CaptivePortal {
             _ => {}
         }
         let Some(open) = &self.open else { return };
-        let keeper = || open.parts.keeper.borrow_mut();
+        let keeper = || open.parts.guest_service.borrow_mut();
         match event {
             Event::Started(effective) => {
                 let mut keeper = keeper();
                 keeper.store.start();
-                keeper.days.start();
+                keeper.statistics.start();
                 keeper.create_table();
-                keeper.garden.configure(effective.of::<config::Portal>());
+                keeper
+                    .walled_garden
+                    .configure(effective.of::<config::Portal>());
                 info!(devices = ?keeper.portal.devices, "portal open");
             }
-            Event::Kernel(kernel::Event::Neighbour(neighbour)) => keeper().heard(neighbour, router),
+            Event::Kernel(kernel::Event::Neighbour(neighbour)) => {
+                keeper().on_neighbour(neighbour, router)
+            }
             Event::Kernel(kernel::Event::Connection(connection)) => {
-                keeper().connected(connection, router);
+                keeper().on_connection(connection, router);
             }
             Event::Kernel(kernel::Event::ConnectionGone(id)) => keeper().questions.gone(id),
             Event::Kernel(kernel::Event::Link(_) | kernel::Event::LinkGone(_)) => {
                 keeper().devices.on_link();
             }
-            Event::Forwarded(all) => keeper().forwarded(all),
+            Event::Forwarded(all) => keeper().on_forwarded(all),
             Event::Second => {
-                keeper().second(router);
+                keeper().tick(router);
             }
             _ => {}
         }
     }
 
     fn poll_at(&self) -> Option<Instant> {
-        Some(self.open.as_ref()?.parts.keeper.borrow().turn_at())
+        Some(self.open.as_ref()?.parts.guest_service.borrow().turn_at())
     }
 
     fn poll(&self, _: Instant, router: &mut Router) {
         if let Some(open) = &self.open {
-            open.parts.keeper.borrow_mut().turn(router);
+            open.parts.guest_service.borrow_mut().expire(router);
         }
     }
 
     fn status(&self, _: &mut Router, report: &mut Report) {
         let Some(open) = &self.open else { return };
         report.status.modules.push("portal".to_owned());
-        let keeper = open.parts.keeper.borrow();
-        for file in [keeper.store.unwritten(), keeper.days.unwritten()] {
+        let keeper = open.parts.guest_service.borrow();
+        for file in [keeper.store.unwritten(), keeper.statistics.unwritten()] {
             report.findings.extend(file.map(|file| {
                 let finding = Finding::new("unwritten", "portal", "vouchers").of(&file);
                 finding.with("file", Value::Text(file))
@@ -355,9 +364,9 @@ impl Module for CaptivePortal {
     /// When weir stops, guests are not blocked.
     fn stop(&self, _: &mut Router) -> Option<Work> {
         let open = self.open.as_ref()?;
-        let mut keeper = open.parts.keeper.borrow_mut();
-        keeper.note();
-        let settled = keeper.settled();
+        let mut keeper = open.parts.guest_service.borrow_mut();
+        keeper.persist();
+        let settled = keeper.flushed();
         let firewall = std::mem::take(&mut keeper.table.firewall);
         Some(Box::pin(async move {
             if timeout(WRITTEN, settled).await.is_err() {

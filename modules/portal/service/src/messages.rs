@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use answers::{PortalClient, PortalHours};
 use api::Body;
-use portal_core::page::Trouble;
+use portal_core::page::GuestProblem;
 use serde::{Deserialize, Serialize};
 
 /// First message to the process.
 #[derive(Serialize, Deserialize)]
-pub struct Opening {
+pub struct OpeningMessage {
     /// True if guests may log in with an account.
     pub accounts: bool,
     /// Name of the page, if there is HTTPS, too.
@@ -21,7 +21,7 @@ pub struct Opening {
 /// Client of a request.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Visitor {
+pub struct GuestStatusRequest {
     /// Source address of the request.
     pub address: IpAddr,
     /// Pass that the browser has stored.
@@ -32,13 +32,13 @@ pub struct Visitor {
     pub password: String,
 }
 
-impl Body for Visitor {
+impl Body for GuestStatusRequest {
     const EXPECTED: &'static str = "a JSON object with `address`";
 }
 
 /// State of a client.
 #[derive(Serialize, Deserialize)]
-pub struct Visited {
+pub struct GuestStatus {
     /// The device.
     pub client: PortalClient,
     /// Seconds of free access, and true if free access needs a password.
@@ -55,7 +55,7 @@ pub struct Visited {
 /// Log-in with a code.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Knock {
+pub struct CodeLogin {
     /// Source address of the request.
     pub address: IpAddr,
     /// Code that the guest typed.
@@ -65,14 +65,14 @@ pub struct Knock {
     pub pass: Option<String>,
 }
 
-impl Body for Knock {
+impl Body for CodeLogin {
     const EXPECTED: &'static str = "a JSON object with `address` and `code`";
 }
 
 /// Log-in with an account.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Named {
+pub struct AccountLogin {
     /// Source address of the request.
     pub address: IpAddr,
     /// Name that the guest typed.
@@ -81,21 +81,21 @@ pub struct Named {
     pub password: String,
 }
 
-impl Body for Named {
+impl Body for AccountLogin {
     const EXPECTED: &'static str = "a JSON object with `address`, `name` and `password`";
 }
 
 /// Result of a log-in, sent when it is in effect.
 #[derive(Serialize, Deserialize)]
-pub struct Came {
+pub struct LoginResult {
     /// Reason for a refusal.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<GuestProblem>,
     /// Pass for the browser to store.
     pub pass: Option<String>,
 }
 
-impl From<Option<Trouble>> for Came {
-    fn from(trouble: Option<Trouble>) -> Self {
+impl From<Option<GuestProblem>> for LoginResult {
+    fn from(trouble: Option<GuestProblem>) -> Self {
         Self {
             trouble,
             pass: None,

@@ -14,9 +14,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::LocalSet;
 use tracing::debug;
-use web::Pool;
+use web::ConnectionPool;
 
-use super::garden::Guide;
+use super::walled_garden::WalledGardenClient;
 
 /// Maximum length of a query, in bytes: longer ones are dropped.
 const LONGEST: usize = 1232;
@@ -31,9 +31,19 @@ const FORWARDED: usize = 32;
 const FORWARDED_OF_ONE: usize = 16;
 
 /// Answers for ever; what comes back says why no longer.
-pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>, guide: Rc<Guide>) -> io::Error {
+pub async fn serve(
+    tcp: Vec<StdListener>,
+    udp: Vec<StdSocket>,
+    guide: Rc<WalledGardenClient>,
+) -> io::Error {
     let began = Instant::now();
-    let pool = |most, share| Rc::new(Pool::new(most, share, Rc::new(move || began.elapsed())));
+    let pool = |most, share| {
+        Rc::new(ConnectionPool::new(
+            most,
+            share,
+            Rc::new(move || began.elapsed()),
+        ))
+    };
     let forwarded = pool(FORWARDED, FORWARDED_OF_ONE);
     let room = pool(CONNECTIONS, OF_ONE);
     let connections = LocalSet::new();
@@ -59,7 +69,11 @@ pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>, guide: Rc<Guide>)
         .unwrap_or_else(|| io::ErrorKind::BrokenPipe.into())
 }
 
-async fn datagrams(socket: StdSocket, guide: Rc<Guide>, forwarded: Rc<Pool>) -> io::Result<()> {
+async fn datagrams(
+    socket: StdSocket,
+    guide: Rc<WalledGardenClient>,
+    forwarded: Rc<ConnectionPool>,
+) -> io::Result<()> {
     let socket = Rc::new(UdpSocket::from_std(socket)?);
     let mut octets = [0; LONGEST];
     loop {
@@ -87,7 +101,7 @@ async fn datagrams(socket: StdSocket, guide: Rc<Guide>, forwarded: Rc<Pool>) -> 
             tokio::task::spawn_local(async move {
                 let answered = tokio::select! {
                     answered = guide.answer(&asked, &question, guest) => answered,
-                    () = slot.dismissed() => None,
+                    () = slot.displaced() => None,
                 };
                 if let Some(said) = answered {
                     reply(&socket, &said, &from, &source);
@@ -152,7 +166,11 @@ fn send(socket: &UdpSocket, said: &[u8], to: &SockaddrStorage, source: &Source) 
     Ok(())
 }
 
-async fn streams(listener: StdListener, room: Rc<Pool>, guide: Rc<Guide>) -> io::Result<()> {
+async fn streams(
+    listener: StdListener,
+    room: Rc<ConnectionPool>,
+    guide: Rc<WalledGardenClient>,
+) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
         let Ok((stream, from)) = listener.accept().await else {
@@ -168,13 +186,17 @@ async fn streams(listener: StdListener, room: Rc<Pool>, guide: Rc<Guide>) -> io:
         tokio::task::spawn_local(async move {
             tokio::select! {
                 _ = tokio::time::timeout(PATIENCE, converse(stream, from, &guide)) => {}
-                () = slot.dismissed() => {}
+                () = slot.displaced() => {}
             }
         });
     }
 }
 
-async fn converse(mut stream: TcpStream, guest: IpAddr, guide: &Guide) -> io::Result<()> {
+async fn converse(
+    mut stream: TcpStream,
+    guest: IpAddr,
+    guide: &WalledGardenClient,
+) -> io::Result<()> {
     let to = stream.local_addr()?.ip().to_canonical();
     loop {
         let length = usize::from(stream.read_u16().await?);

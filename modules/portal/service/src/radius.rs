@@ -7,13 +7,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use portal_core::account::{Account, Verdict};
-use portal_core::radius::{Doubt, LONGEST, Question, Secret};
+use portal_core::radius::{AccessRequest, LONGEST, ReplyError, Secret};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::config::Radius;
-use super::keeper::Accounts;
+use super::guest_service::Accounts;
 use super::sockets::asking;
 use runtime::Error;
 use runtime::secret::first_line;
@@ -41,7 +41,7 @@ pub struct Client {
     /// Until when those that were silent are asked last.
     resting: RefCell<HashMap<SocketAddr, Instant>>,
     asking: Cell<u32>,
-    told: RefCell<HashMap<(SocketAddr, Option<Doubt>), Instant>>,
+    told: RefCell<HashMap<(SocketAddr, Option<ReplyError>), Instant>>,
 }
 
 /// Counts a request while it runs.
@@ -62,7 +62,7 @@ impl Client {
             return Err(Error::new("no secret for the RADIUS server", hint));
         };
         let what = format!("cannot read the secret in {}", file.display());
-        let line = first_line(file).map_err(|error| Error::because(&what, &error, hint))?;
+        let line = first_line(file).map_err(|error| Error::with_cause(&what, &error, hint))?;
         let secret = Secret::new(&line);
         let none = || {
             let what = format!("no secret in the first line of {}", file.display());
@@ -154,25 +154,27 @@ impl Client {
         let mut random = [0; 17];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let [number, random @ ..] = random;
-        let question = Question::new(account, &self.name, &self.secret, (number, random));
+        let question = AccessRequest::new(account, &self.name, &self.secret, (number, random));
         let question = question.ok_or(io::ErrorKind::InvalidInput)?;
         let socket = asking(server).await?;
         let patience = PATIENCE / TRIES / self.servers.len().max(1) as u32;
         for _ in 0..TRIES {
             // Retries repeat the request: a server that received it before gives the same reply.
             socket.send(question.octets()).await?;
-            if let Ok(said) = timeout(patience, self.hear(server, &socket, &question)).await {
+            if let Ok(said) =
+                timeout(patience, self.receive_reply(server, &socket, &question)).await
+            {
                 return said;
             }
         }
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    async fn hear(
+    async fn receive_reply(
         &self,
         server: SocketAddr,
         socket: &UdpSocket,
-        question: &Question,
+        question: &AccessRequest,
     ) -> io::Result<Verdict> {
         let mut octets = vec![0; LONGEST + 1];
         loop {
@@ -189,7 +191,7 @@ impl Client {
     }
 
     /// Returns true if a problem was not logged lately.
-    fn is_news(&self, server: SocketAddr, doubt: Option<Doubt>) -> bool {
+    fn is_news(&self, server: SocketAddr, doubt: Option<ReplyError>) -> bool {
         let mut told = self.told.borrow_mut();
         let before = told.get(&(server, doubt));
         let news = before.is_none_or(|at| at.elapsed() >= TOLD);

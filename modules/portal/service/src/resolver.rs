@@ -7,8 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use portal_core::garden::Question;
 use portal_core::upstream::{LONGEST, answers, encode};
+use portal_core::walled_garden::Question;
 use tokio::time::timeout;
 
 use super::sockets::asking;

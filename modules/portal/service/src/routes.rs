@@ -8,7 +8,7 @@ use answers::{
     FormerVouchers, NewVouchers, NotesHeard, PortalClients, PortalKey, PortalNotes, PortalVoucher,
     PortalVouchers, VoucherDevice, VoucherName,
 };
-use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use api::{AccessLevel, ApiRequest, EmptyBody, Method, Problem, ResponseFuture, Route};
 use net::clock::unix_seconds;
 use net::mac::parse as mac_of;
 use net::mac::parse_station as station_of;
@@ -19,16 +19,16 @@ use tokio::sync::oneshot;
 
 pub use page::picture;
 
-use super::access::Access;
-use super::background::aside;
-use super::keeper::{Keeper, MOST, no_voucher, sell};
-use runtime::daemon::Face;
+use super::access::PortalAccess;
+use super::background::run_blocking;
+use super::guest_service::{GuestService, MOST, no_voucher, sell};
+use runtime::daemon::ApiContext;
 
 /// Bytes of the longest name of a voucher.
 const LONGEST_NAME: usize = 200;
 
 /// Returns all routes.
-pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
+pub fn all(access: &PortalAccess, face: &Rc<dyn ApiContext>) -> Vec<Route> {
     let me = || access.clone();
     let (clients, vouchers, add, rename) = (me(), me(), me(), me());
     let (activate, invalidate, end) = (me(), me(), me());
@@ -37,35 +37,35 @@ pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
     let (listed_at, named_at, admitted_at, called_at, ended_at) = (at(), at(), at(), at(), at());
     let (heard_at, imported_at, import) = (at(), at(), me());
     let mut all = vec![
-        Route::get("/v1/portal/clients", Who::User, move |()| {
-            let keeper = clients.keeper()?;
+        Route::get("/v1/portal/clients", AccessLevel::User, move |()| {
+            let keeper = clients.guest_service()?;
             let keeper = keeper.borrow();
             let clients = keeper.clients(&listed_at.router());
-            let hours = keeper.hours.shown();
+            let hours = keeper.schedule.shown();
             Ok(PortalClients { clients, hours })
         }),
-        Route::get("/v1/portal/vouchers", Who::User, move |()| {
-            let vouchers = vouchers.keeper()?.borrow().vouchers();
+        Route::get("/v1/portal/vouchers", AccessLevel::User, move |()| {
+            let vouchers = vouchers.guest_service()?.borrow().vouchers();
             Ok(PortalVouchers { vouchers })
         }),
         Route::new(
             Method::GET,
             "/v1/portal/vouchers/{id}",
-            Who::User,
-            move |asked: Asked<(), Nothing>| -> Result<PortalVoucher, Problem> {
-                let id = &asked.parts[0];
-                let keeper = one.keeper()?;
+            AccessLevel::User,
+            move |asked: ApiRequest<(), EmptyBody>| -> Result<PortalVoucher, Problem> {
+                let id = &asked.path_params[0];
+                let keeper = one.guest_service()?;
                 let keeper = keeper.borrow();
-                keeper.whole(id).ok_or_else(|| no_voucher(id))
+                keeper.voucher_details(id).ok_or_else(|| no_voucher(id))
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/import",
-            Who::User,
-            move |asked: Asked<(), FormerVouchers>| {
+            AccessLevel::User,
+            move |asked: ApiRequest<(), FormerVouchers>| {
                 let router = &mut imported_at.router();
-                let made = import.keeper().and_then(|keeper| {
+                let made = import.guest_service().and_then(|keeper| {
                     let mut keeper = keeper.borrow_mut();
                     let imported = keeper.import(&asked.body.pirania, router)?;
                     Ok((imported, keeper.store.settled()))
@@ -77,50 +77,50 @@ pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
                 })
             },
         ),
-        Route::get("/v1/portal/key", Who::User, move |()| {
-            let key = key.keeper()?.borrow().node.key.public().to_string();
+        Route::get("/v1/portal/key", AccessLevel::User, move |()| {
+            let key = key.guest_service()?.borrow().node.key.public().to_string();
             Ok(PortalKey { key })
         }),
-        Route::later(
+        Route::new_async(
             Method::GET,
             "/v1/portal/notes",
-            Who::Root,
-            move |_: Asked<(), Nothing>| told(&told_by),
+            AccessLevel::Root,
+            move |_: ApiRequest<(), EmptyBody>| told(&told_by),
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/notes",
-            Who::Root,
-            move |asked: Asked<(), PortalNotes>| {
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), PortalNotes>| {
                 hear(&heard, asked.body.lines, Rc::clone(&heard_at))
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/vouchers",
-            Who::User,
-            move |asked: Asked<(), NewVouchers>| self::add(&add, asked.body),
+            AccessLevel::User,
+            move |asked: ApiRequest<(), NewVouchers>| self::add(&add, asked.body),
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/vouchers/{id}/rename",
-            Who::User,
-            move |asked: Asked<(), VoucherName>| {
+            AccessLevel::User,
+            move |asked: ApiRequest<(), VoucherName>| {
                 let router = &mut named_at.router();
-                changed(&rename, &asked.parts[0], |keeper, id| {
+                changed(&rename, &asked.path_params[0], |keeper, id| {
                     name(&asked.body.name)?;
                     keeper.rename(id, asked.body.name.clone(), router);
                     Ok(())
                 })
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/vouchers/{id}/activate",
-            Who::User,
-            move |asked: Asked<(), VoucherDevice>| {
+            AccessLevel::User,
+            move |asked: ApiRequest<(), VoucherDevice>| {
                 let router = &mut admitted_at.router();
-                changed(&activate, &asked.parts[0], |keeper, id| {
+                changed(&activate, &asked.path_params[0], |keeper, id| {
                     let mac = station_of(&asked.body.mac).ok_or_else(no_mac)?;
                     match keeper.activate(id, mac, router) {
                         Some(Err(_)) => Err(is_over(id)),
@@ -129,14 +129,14 @@ pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
                 })
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/vouchers/{id}/invalidate",
-            Who::User,
-            move |asked: Asked<(), Nothing>| {
+            AccessLevel::User,
+            move |asked: ApiRequest<(), EmptyBody>| {
                 let router = &mut called_at.router();
-                changed(&invalidate, &asked.parts[0], |keeper, id| {
-                    keeper.invalidate(id, router);
+                changed(&invalidate, &asked.path_params[0], |keeper, id| {
+                    keeper.revoke(id, router);
                     Ok(())
                 })
             },
@@ -144,22 +144,22 @@ pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
         Route::new(
             Method::POST,
             "/v1/portal/clients/{mac}/end",
-            Who::User,
-            move |asked: Asked<(), Nothing>| -> Result<PortalClients, Problem> {
-                let keeper = end.keeper()?;
+            AccessLevel::User,
+            move |asked: ApiRequest<(), EmptyBody>| -> Result<PortalClients, Problem> {
+                let keeper = end.guest_service()?;
                 let mut keeper = keeper.borrow_mut();
                 let router = &mut ended_at.router();
-                let mac = mac_of(&asked.parts[0]).ok_or_else(no_mac)?;
+                let mac = mac_of(&asked.path_params[0]).ok_or_else(no_mac)?;
                 if !keeper.end(mac, router) {
                     let detail = format!(
                         "no logged-in device {}",
-                        api::problem::clipped(&asked.parts[0])
+                        api::problem::clipped(&asked.path_params[0])
                     );
                     let hint = "see `weir portal clients`";
                     return Err(Problem::new(404, "no_client", detail, hint));
                 }
                 let clients = keeper.clients(router);
-                let hours = keeper.hours.shown();
+                let hours = keeper.schedule.shown();
                 Ok(PortalClients { clients, hours })
             },
         ),
@@ -169,36 +169,42 @@ pub fn all(access: &Access, face: &Rc<dyn Face>) -> Vec<Route> {
 }
 
 /// Returns the notes for other nodes.
-fn told(access: &Access) -> Later<PortalNotes> {
-    let work = access.keeper().map(|keeper| keeper.borrow().told());
+fn told(access: &PortalAccess) -> ResponseFuture<PortalNotes> {
+    let work = access
+        .guest_service()
+        .map(|keeper| keeper.borrow().export_notes());
     Box::pin(async move {
-        let lines = aside(work?).await?;
+        let lines = run_blocking(work?).await?;
         Ok(PortalNotes { lines })
     })
 }
 
 /// Imports the notes of other nodes.
-fn hear(access: &Access, lines: Vec<String>, face: Rc<dyn Face>) -> Later<NotesHeard> {
-    let keeper = access.keeper();
+fn hear(
+    access: &PortalAccess,
+    lines: Vec<String>,
+    face: Rc<dyn ApiContext>,
+) -> ResponseFuture<NotesHeard> {
+    let keeper = access.guest_service();
     Box::pin(async move {
         let keeper = keeper?;
         let work = {
             let keeper = keeper.borrow();
-            keeper.node.look(lines, &keeper.guests)
+            keeper.node.verify_notes(lines, &keeper.guests)
         };
-        let looked = aside(work).await?;
-        let heard = keeper.borrow_mut().hear(looked, &mut face.router());
+        let looked = run_blocking(work).await?;
+        let heard = keeper.borrow_mut().import_notes(looked, &mut face.router());
         Ok(heard)
     })
 }
 
 /// Changes a voucher. The response is sent once the change is on the disk.
 fn changed(
-    access: &Access,
+    access: &PortalAccess,
     id: &str,
-    change: impl FnOnce(&mut Keeper, &str) -> Result<(), Problem>,
-) -> Later<PortalVoucher> {
-    let changed = access.keeper().and_then(|keeper| {
+    change: impl FnOnce(&mut GuestService, &str) -> Result<(), Problem>,
+) -> ResponseFuture<PortalVoucher> {
+    let changed = access.guest_service().and_then(|keeper| {
         let mut keeper = keeper.borrow_mut();
         change(&mut keeper, id)?;
         let shown = keeper.voucher(id).ok_or_else(|| no_voucher(id))?;
@@ -212,10 +218,10 @@ fn changed(
 }
 
 /// Creates vouchers. They exist once they are on the disk.
-fn add(access: &Access, asked: NewVouchers) -> Later<PortalVouchers> {
+fn add(access: &PortalAccess, asked: NewVouchers) -> ResponseFuture<PortalVouchers> {
     let made = || {
         allowed(&asked)?;
-        let keeper = access.keeper()?;
+        let keeper = access.guest_service()?;
         let mut made = Vec::new();
         for _ in 0..asked.count {
             made.push(sell(&asked)?);
@@ -252,7 +258,7 @@ fn add(access: &Access, asked: NewVouchers) -> Later<PortalVouchers> {
                 keeper.guests.add(voucher).then_some(id)
             })
             .collect();
-        keeper.days.sold(ids.len());
+        keeper.statistics.sold(ids.len());
         let vouchers = ids.iter().filter_map(|id| keeper.voucher(id)).collect();
         Ok(PortalVouchers { vouchers })
     })

@@ -1,12 +1,12 @@
 //! The password that lets guests in.
 
-use super::config::{Free, Portal};
+use super::config::{FreeAccessMode, Portal};
 use runtime::Error;
 use runtime::secret::first_line;
 
 /// The password that lets in without a voucher, where that is asked for.
 pub fn password(config: &Portal) -> Result<Option<String>, Error> {
-    if *config.free != Free::Password {
+    if *config.free != FreeAccessMode::Password {
         return Ok(None);
     }
     let hint = "write it into the first line of a file, and name that file as `free_password` under [portal]";
@@ -14,7 +14,7 @@ pub fn password(config: &Portal) -> Result<Option<String>, Error> {
         return Err(Error::new("missing password for free access", hint));
     };
     let what = format!("cannot read the password in {}", file.display());
-    let line = first_line(file).map_err(|e| Error::because(&what, &e, hint))?;
+    let line = first_line(file).map_err(|e| Error::with_cause(&what, &e, hint))?;
     match String::from_utf8(line) {
         Ok(line) if (1..=200).contains(&line.len()) => Ok(Some(line)),
         _ => {

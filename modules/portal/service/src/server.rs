@@ -4,38 +4,42 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use api::{Asked, Later, Limits, Method, Nothing, Problem, Route, Routes, Who};
+use api::{
+    AccessLevel, ApiRequest, EmptyBody, Limits, Method, Problem, ResponseFuture, Route, Routes,
+};
 use clap::Args;
 use portal_core::account::{Account, Verdict};
-use portal_core::page::Trouble;
+use portal_core::page::GuestProblem;
 use portal_core::pass::Pass;
 use tracing_subscriber::filter::LevelFilter;
-use web::channel::{Ours, Theirs};
-use web::{Device, Pair, Sought};
+use web::channel::{DaemonEnd, ServerEnd};
+use web::{Device, DeviceQuery, PemPair};
 
-use super::door::Door;
-use super::garden::{self, Guide};
-use super::keeper::Keeper;
-use super::messages::{Came, Knock, Named, Opening, Visited, Visitor};
+use super::guest_server::GuestServer;
+use super::guest_service::GuestService;
+use super::https::{Certificate, secured};
+use super::messages::{
+    AccountLogin, CodeLogin, GuestStatus, GuestStatusRequest, LoginResult, OpeningMessage,
+};
 use super::names;
+use super::page_content::PageContent;
 use super::radius::Client;
 use super::routes;
-use super::secure::{Certificate, secured};
 use super::sockets::Sockets;
-use super::welcome::Welcome;
+use super::walled_garden::{self, WalledGardenClient};
 use runtime::Error;
-use runtime::daemon::Face;
-use runtime::daemon::apart::{self, Apart};
+use runtime::daemon::ApiContext;
+use runtime::daemon::subprocess::{self, Subprocess};
 use runtime::output::Output;
 
 /// Name of the command.
 pub const NAME: &str = "portal-server";
 
 /// The process.
-const APART: Apart = Apart {
+const APART: Subprocess = Subprocess {
     command: NAME,
     what: "the portal's process",
-    user: apart::PORTAL,
+    user: subprocess::PORTAL,
 };
 
 /// Requests answered at once.
@@ -53,13 +57,13 @@ pub struct ServerArgs {
 
 /// Returns the routes for the process, and no others.
 pub fn routes(
-    keeper: &Rc<RefCell<Keeper>>,
-    (welcome, certificate): (&Rc<Welcome>, &Rc<Option<Certificate>>),
+    keeper: &Rc<RefCell<GuestService>>,
+    (welcome, certificate): (&Rc<PageContent>, &Rc<Option<Certificate>>),
     radius: &Option<Rc<Client>>,
-    face: &Rc<dyn Face>,
+    face: &Rc<dyn ApiContext>,
 ) -> Routes {
     let certificate = Rc::clone(certificate);
-    let pair = move |()| -> Result<Pair, Problem> {
+    let pair = move |()| -> Result<PemPair, Problem> {
         let none = || Problem::new(404, "no_certificate", "no certificate", "see `host`");
         Ok(certificate.as_ref().as_ref().ok_or_else(none)?.pair())
     };
@@ -67,7 +71,7 @@ pub fn routes(
     let ((visits, visited), (knocks, knocked), (leaves, left)) = (at(), at(), at());
     let ((gives, given), (seeks, sought)) = (at(), at());
     let [shown, told, picture] = [0; 3].map(|_| Rc::clone(welcome));
-    let visit = move |asked: Asked<(), Visitor>| -> Result<Visited, Problem> {
+    let visit = move |asked: ApiRequest<(), GuestStatusRequest>| -> Result<GuestStatus, Problem> {
         let mut keeper = visits.borrow_mut();
         let (address, router) = (asked.body.address, &visited.router());
         let pass = pass_of(asked.body.pass.as_deref());
@@ -76,22 +80,22 @@ pub fn routes(
         }
         let client = keeper.client_at(address, router);
         let stranger = || Problem::new(404, "stranger", "no such device", "try again");
-        Ok(Visited {
+        Ok(GuestStatus {
             client: client.ok_or_else(stranger)?,
-            free: keeper.visited(address, router),
+            free: keeper.record_visit(address, router),
             again: pass.is_some_and(|pass| keeper.holds(&pass.voucher)),
-            hours: keeper.hours.shown(),
+            hours: keeper.schedule.shown(),
             welcome: shown.version(),
         })
     };
-    let seek = move |asked: Asked<(), Sought>| -> Result<Device, Problem> {
+    let seek = move |asked: ApiRequest<(), DeviceQuery>| -> Result<Device, Problem> {
         let keeper = seeks.borrow();
         let mac = keeper.devices.mac(asked.body.address, &sought.router());
         Ok(Device { mac })
     };
-    let knock = move |asked: Asked<(), Knock>| -> Later<Came> {
+    let knock = move |asked: ApiRequest<(), CodeLogin>| -> ResponseFuture<LoginResult> {
         let Ok(ticket) = asked.body.code.parse() else {
-            let came = Some(Trouble::NoCode).into();
+            let came = Some(GuestProblem::NoCode).into();
             return Box::pin(std::future::ready(Ok(came)));
         };
         let mut keeper = knocks.borrow_mut();
@@ -100,54 +104,56 @@ pub fn routes(
         let came = keeper.log_in(asked.body.address, (ticket, pass), router);
         answered(came, &mut keeper)
     };
-    let give = move |asked: Asked<(), Visitor>| -> Later<Came> {
+    let give = move |asked: ApiRequest<(), GuestStatusRequest>| -> ResponseFuture<LoginResult> {
         let mut keeper = gives.borrow_mut();
-        let Visitor {
+        let GuestStatusRequest {
             address, password, ..
         } = &asked.body;
-        let came = keeper.give(*address, password, &mut given.router());
+        let came = keeper.grant_free_access(*address, password, &mut given.router());
         answered(came.map(|()| None), &mut keeper)
     };
     let (radius, (comes, router)) = (radius.clone(), at());
-    let name = move |asked: Asked<(), Named>| -> Later<Came> {
+    let name = move |asked: ApiRequest<(), AccountLogin>| -> ResponseFuture<LoginResult> {
         let (radius, comes) = (radius.clone(), Rc::clone(&comes));
         let router = Rc::clone(&router);
         Box::pin(async move { by_account(asked.body, radius, (&comes, &router)).await })
     };
-    let leave = move |asked: Asked<(), Visitor>| -> Result<(), Problem> {
+    let leave = move |asked: ApiRequest<(), GuestStatusRequest>| -> Result<(), Problem> {
         leaves
             .borrow_mut()
             .leave(asked.body.address, &mut left.router());
         Ok(())
     };
     let own = [
-        Route::new(Method::POST, "/portal/visit", Who::Guest, visit),
-        Route::new(Method::POST, "/portal/device", Who::Guest, seek),
-        Route::later(Method::POST, "/portal/login", Who::Guest, knock),
-        Route::later(Method::POST, "/portal/free", Who::Guest, give),
-        Route::later(Method::POST, "/portal/account", Who::Guest, name),
-        Route::new(Method::POST, "/portal/logout", Who::Guest, leave),
-        Route::get("/portal/certificate", Who::Guest, pair),
-        Route::get("/portal/welcome", Who::Guest, move |()| Ok(told.told())),
+        Route::new(Method::POST, "/portal/visit", AccessLevel::Guest, visit),
+        Route::new(Method::POST, "/portal/device", AccessLevel::Guest, seek),
+        Route::new_async(Method::POST, "/portal/login", AccessLevel::Guest, knock),
+        Route::new_async(Method::POST, "/portal/free", AccessLevel::Guest, give),
+        Route::new_async(Method::POST, "/portal/account", AccessLevel::Guest, name),
+        Route::new(Method::POST, "/portal/logout", AccessLevel::Guest, leave),
+        Route::get("/portal/certificate", AccessLevel::Guest, pair),
+        Route::get("/portal/welcome", AccessLevel::Guest, move |()| {
+            Ok(told.snapshot())
+        }),
         Route::raw(
             Method::GET,
             "/portal/picture",
-            Who::Guest,
-            move |_: Asked<(), Nothing>| routes::picture(&picture),
+            AccessLevel::Guest,
+            move |_: ApiRequest<(), EmptyBody>| routes::picture(&picture),
         ),
     ];
-    Routes::new(own.into_iter().chain(garden::routes(keeper, face)))
+    Routes::new(own.into_iter().chain(walled_garden::routes(keeper, face)))
 }
 
 async fn by_account(
-    named: Named,
+    named: AccountLogin,
     radius: Option<Rc<Client>>,
-    (keeper, face): (&RefCell<Keeper>, &Rc<dyn Face>),
-) -> Result<Came, Problem> {
+    (keeper, face): (&RefCell<GuestService>, &Rc<dyn ApiContext>),
+) -> Result<LoginResult, Problem> {
     let Some(radius) = radius else {
-        return Ok(Some(Trouble::NotTheAccount).into());
+        return Ok(Some(GuestProblem::NotTheAccount).into());
     };
-    let Named {
+    let AccountLogin {
         address,
         name,
         password,
@@ -155,7 +161,7 @@ async fn by_account(
     let name = name.trim();
     let comes = keeper
         .borrow_mut()
-        .comes(address, name.to_owned(), &face.router());
+        .start_account_login(address, name.to_owned(), &face.router());
     let asker = match comes {
         Ok(Some(asker)) => asker,
         Ok(None) => return Ok(None.into()),
@@ -184,7 +190,10 @@ fn pass_of(text: Option<&str>) -> Option<Pass> {
     text?.parse().ok()
 }
 
-fn answered(came: Result<Option<Pass>, Trouble>, keeper: &mut Keeper) -> Later<Came> {
+fn answered(
+    came: Result<Option<Pass>, GuestProblem>,
+    keeper: &mut GuestService,
+) -> ResponseFuture<LoginResult> {
     let let_in = keeper.table.let_in();
     Box::pin(async move {
         if let Some(let_in) = let_in {
@@ -194,7 +203,7 @@ fn answered(came: Result<Option<Pass>, Trouble>, keeper: &mut Keeper) -> Later<C
             Ok(pass) => (pass.map(|pass| pass.to_string()), None),
             Err(trouble) => (None, Some(trouble)),
         };
-        Ok(Came { trouble, pass })
+        Ok(LoginResult { trouble, pass })
     })
 }
 
@@ -203,14 +212,14 @@ pub async fn keep((host, accounts): (Option<&str>, bool), sockets: &Sockets, rou
     let mut secret = [0; 32];
     // Without random numbers no form is accepted; other code reports the failure.
     let _ = getrandom::fill(&mut secret);
-    let begin = |ours: Ours| {
-        let opening = Opening {
+    let begin = |ours: DaemonEnd| {
+        let opening = OpeningMessage {
             accounts,
             host: host.map(str::to_owned),
             secret,
         };
-        ours.begin(&opening, &sockets.descriptors())?;
-        ours.questions(|_| Who::Guest)
+        ours.send_opening(&opening, &sockets.descriptors())?;
+        ours.into_requests(|_| AccessLevel::Guest)
     };
     let limits = || Limits {
         answers: ANSWERS,
@@ -227,17 +236,18 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
     runtime::log::start(args.log);
     let stranger = |error| {
         let hint = "start `weir run`, with `devices` under [portal]";
-        Error::because("only weir starts the portal's process", &error, hint)
+        Error::with_cause("only weir starts the portal's process", &error, hint)
     };
     let control = APART.enter(c"weir-portal").map_err(stranger)?;
     runtime::event_loop()?.block_on(async {
-        let (theirs, opening, handed) = Theirs::open::<Opening>(control).map_err(stranger)?;
+        let (theirs, opening, handed) =
+            ServerEnd::accept_opening::<OpeningMessage>(control).map_err(stranger)?;
         let theirs = Rc::new(theirs);
         let mut sockets = Sockets::of(handed, opening.host.is_some());
         let secure = sockets.secure();
         let (page, tcp, udp) = sockets.parts();
-        let guide = Rc::new(Guide::new(Rc::clone(&theirs)));
-        let door = Rc::new(Door::new(opening, Rc::clone(&theirs)));
+        let guide = Rc::new(WalledGardenClient::new(Rc::clone(&theirs)));
+        let door = Rc::new(GuestServer::new(opening, Rc::clone(&theirs)));
         let by_https = async {
             match secure {
                 Some(secure) => web::serve(secure, secured(Rc::clone(&door))).await,

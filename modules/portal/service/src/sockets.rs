@@ -45,7 +45,8 @@ impl Sockets {
     /// Binds all of them. Without IPv6 those of IPv4 alone.
     pub fn bind(secure: bool) -> io::Result<Self> {
         let tcp = |port| {
-            Listeners::at(&everywhere(port)).map_err(|error| io::Error::other(error.to_string()))
+            Listeners::bind_addresses(&everywhere(port))
+                .map_err(|error| io::Error::other(error.to_string()))
         };
         let udp = everywhere(NAMES).into_iter().map(datagrams);
         Ok(Self {
@@ -73,13 +74,13 @@ impl Sockets {
     /// of the page by HTTPS.
     pub fn of(mut handed: Vec<OwnedFd>, secure: bool) -> Self {
         let each = handed.len() / (3 + usize::from(secure));
-        let secure = secure.then(|| Listeners::of(handed.split_off(3 * each)));
+        let secure = secure.then(|| Listeners::from_sockets(handed.split_off(3 * each)));
         let names_udp = handed.split_off(2 * each);
         let names_tcp = handed.split_off(each);
         Self {
-            page: Listeners::of(handed),
+            page: Listeners::from_sockets(handed),
             secure,
-            names_tcp: Listeners::of(names_tcp),
+            names_tcp: Listeners::from_sockets(names_tcp),
             names_udp: names_udp.into_iter().map(Into::into).collect(),
         }
     }

@@ -28,27 +28,27 @@ const MOST_LATE: usize = 4 << 20;
 /// out.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
-type Told = oneshot::Sender<Result<(), String>>;
+type Completion = oneshot::Sender<Result<(), String>>;
 
 /// Job of the writing thread.
 enum Job {
     /// Writes these lines, and notifies the requester.
-    Write(String, Option<Told>),
+    Write(String, Option<Completion>),
     /// Removes past accounts: within the hour.
     Forget,
 }
 
 /// A file of vouchers, open.
-pub struct Store {
+pub struct VoucherStore {
     jobs: mpsc::Sender<Job>,
-    waiting: Option<(Keeping, mpsc::Receiver<Job>)>,
+    waiting: Option<(VoucherFile, mpsc::Receiver<Job>)>,
     path: PathBuf,
     /// The last lines could not be written.
     fails: Arc<AtomicBool>,
 }
 
 /// State of the file in the thread.
-struct Keeping {
+struct VoucherFile {
     path: PathBuf,
     file: File,
     /// Bytes of it, all of them whole lines.
@@ -61,12 +61,12 @@ struct Keeping {
     forgets: Option<Instant>,
 }
 
-impl Store {
+impl VoucherStore {
     /// Opens the file, or makes one, and reads it. To be called with all rights.
     ///
     /// # Errors
     /// The file cannot be read or written.
-    pub fn open(path: &Path) -> io::Result<(Self, journal::Read)> {
+    pub fn open(path: &Path) -> io::Result<(Self, journal::JournalContent)> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -81,7 +81,7 @@ impl Store {
         // Cuts off a partial write.
         file.set_len(read.whole as u64)?;
         file.seek(SeekFrom::End(0))?;
-        let keeping = Keeping {
+        let keeping = VoucherFile {
             path: path.to_owned(),
             file,
             length: read.whole as u64,
@@ -152,7 +152,7 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>, fails: &AtomicBool) {
+fn work(mut keeping: VoucherFile, jobs: &mpsc::Receiver<Job>, fails: &AtomicBool) {
     loop {
         keeping.tidy();
         let (lines, told) = match jobs.recv_timeout(AGAIN) {
@@ -176,7 +176,7 @@ fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>, fails: &AtomicBool) {
     }
 }
 
-impl Keeping {
+impl VoucherFile {
     /// Writes late lines and then these lines. `keep`: if the write fails, these lines are late
     /// from now on; else they are dropped.
     fn take(&mut self, lines: &str, keep: bool) -> io::Result<()> {
@@ -289,8 +289,8 @@ mod tests {
         }
     }
 
-    fn keeping(path: &Path) -> (Keeping, journal::Read) {
-        let (mut store, read) = Store::open(path).expect("opened");
+    fn keeping(path: &Path) -> (VoucherFile, journal::JournalContent) {
+        let (mut store, read) = VoucherStore::open(path).expect("opened");
         (store.waiting.take().expect("not begun").0, read)
     }
 

@@ -12,11 +12,11 @@ pub mod element;
 pub mod frame;
 pub mod handshake;
 mod machine;
+mod messages;
 pub mod metric;
 mod peer;
 mod secret;
 mod settings;
-mod told;
 
 #[cfg(test)]
 mod tests;
@@ -24,10 +24,10 @@ mod tests;
 pub use beacon::Beacon;
 pub use element::{Element, Instance};
 pub use machine::Machine;
+pub use messages::{Action, EndReason, Event, PeerReport, RefusedCounters, State, WaitReason};
 pub use metric::Metric;
-pub use secret::{NodeKey, Secret, Weak};
+pub use secret::{NodeKey, Secret, TooShort};
 pub use settings::Settings;
-pub use told::{Action, Event, Refused, Shown, State, Waits, Why};
 
 /// The version of what is said. Others are not spoken with.
 pub const VERSION: u8 = 1;

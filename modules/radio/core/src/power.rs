@@ -10,9 +10,9 @@
 //! - [`Log`]: each step with its reason, as lines, as JSON and as a picture.
 
 mod controller;
-mod each;
-mod ladder;
+mod levels;
 mod log;
+mod per_station;
 mod plot;
 mod predecessor;
 mod prior;
@@ -25,9 +25,9 @@ mod tally;
 mod tests;
 
 pub use controller::Controller;
-pub use each::Each;
-pub use ladder::{Ladder, NoLadder};
+pub use levels::{NoPowers, PowerLevels};
 pub use log::{Entry, Log, Reason};
+pub use per_station::StationControllers;
 pub use plot::plot;
 pub use predecessor::Predecessor;
 pub use prior::{DamagedPriors, Prior, Priors};

@@ -9,7 +9,7 @@ use radio_core::power::{Entry, Reason, plot};
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Align, Cell, Output, Table, Tone, harmless};
+use runtime::output::{Align, Cell, Output, Table, Tone, sanitize};
 
 /// Show the transmit power of access points, and their throughput
 ///
@@ -88,7 +88,7 @@ pub fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error> {
         if let Some(device) = &log.device {
             told.logs.retain(|one| one.device == *device);
             if told.logs.is_empty() {
-                let what = format!("no access point {}", harmless(device));
+                let what = format!("no access point {}", sanitize(device));
                 return Err(Error::new(
                     what,
                     "see `weir radio power` for all access points",
@@ -155,7 +155,7 @@ fn powers(told: &Radios, output: &mut Output<'_>) -> io::Result<()> {
     table.finish(output)?;
     for radio in &told.radios {
         if let Some(trouble) = &radio.trouble {
-            let line = format!("{}: {}", harmless(&radio.device), harmless(trouble));
+            let line = format!("{}: {}", sanitize(&radio.device), sanitize(trouble));
             output.line(&output.toned(Tone::Warn, &line))?;
         }
     }
@@ -224,7 +224,7 @@ fn steps(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
 /// Draws the log of one access point.
 fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
     let [log] = &told.logs[..] else {
-        let names: Vec<_> = told.logs.iter().map(|log| harmless(&log.device)).collect();
+        let names: Vec<_> = told.logs.iter().map(|log| sanitize(&log.device)).collect();
         let (what, hint) = match names.is_empty() {
             true => ("no log", "see `weir radio status` for the cause".to_owned()),
             false => (
@@ -249,7 +249,7 @@ fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
     let steps: Vec<_> = steps.collect();
     std::fs::write(file, plot(&log.device, &steps)).map_err(|error| {
         let what = format!("cannot write {}", file.display());
-        Error::because(&what, &error, "name a file in an existing folder")
+        Error::with_cause(&what, &error, "name a file in an existing folder")
     })
 }
 
@@ -261,10 +261,10 @@ fn csv(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
             output.line(&format!(
                 "{},{},{},{},{},{},{},{}",
                 step.at_ms,
-                harmless(&log.device),
+                sanitize(&log.device),
                 step.power_dbm,
-                harmless(&step.reason),
-                harmless(step.station.as_deref().unwrap_or_default()),
+                sanitize(&step.reason),
+                sanitize(step.station.as_deref().unwrap_or_default()),
                 number(step.arrives_mbit),
                 number(step.reference_mbit),
                 number(step.rate_mbit)
@@ -278,13 +278,13 @@ fn csv(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
 ///
 /// Reads from standard input the data that weir hands over.
 #[derive(Args, Debug)]
-pub struct WayBackArgs {}
+pub struct RestoreArgs {}
 
 /// Waits for weir's end.
 ///
 /// # Errors
 /// None.
-pub fn way_back(_: &WayBackArgs, _: &mut Output<'_>) -> Result<(), Error> {
+pub fn way_back(_: &RestoreArgs, _: &mut Output<'_>) -> Result<(), Error> {
     let runtime = runtime::event_loop()?;
     let _inside = runtime.enter();
     super::power::keep();

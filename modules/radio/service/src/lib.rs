@@ -1,6 +1,6 @@
 //! Radios: transmit power that follows throughput, and access points that are each other's peers.
 
-mod again;
+mod backoff;
 mod check;
 mod command;
 pub mod config;
@@ -14,20 +14,20 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use answers::RadioLogQuery;
-use api::metrics::Text;
-use api::{Route, Who};
+use api::metrics::Exposition;
+use api::{AccessLevel, Route};
 
 use config::Mode;
 use peering::Peering;
-use power::{Learned, Powers, WayBack};
+use power::{PowerControl, PriorStore, Restorer};
 use runtime::Error;
 use runtime::daemon::{
-    Event, Face, Finding, Module, Privileges, Report, Router, Setup, Value, Work,
+    ApiContext, Event, Finding, Module, Privileges, Report, Router, Setup, Value, Work,
 };
-use runtime::registry::{Command, Entry, Group};
+use runtime::registry::{Command, Group, ModuleEntry};
 
 /// Radios.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     choice: Some("Transmit power control; peering access points"),
     sections: &config::SECTIONS,
     commands: || {
@@ -38,13 +38,13 @@ pub const ENTRY: Entry = Entry {
     },
     check: check::check,
     early: Some(begin),
-    ..Entry::named("radio")
+    ..ModuleEntry::named("radio")
 };
 
 /// The running module.
 struct Running {
     mode: Mode,
-    powers: Option<RefCell<Powers>>,
+    powers: Option<RefCell<PowerControl>>,
     /// Devices that came or changed since the last second.
     changed: RefCell<BTreeSet<u32>>,
     peering: Option<Peering>,
@@ -63,8 +63,8 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
         false => Mode::Off,
     };
     let back = || match mode {
-        Mode::Control => WayBack::start(),
-        Mode::Off | Mode::Watch => WayBack::none(),
+        Mode::Control => Restorer::start(),
+        Mode::Off | Mode::Watch => Restorer::none(),
     };
     // A module that only watches learns nothing.
     let learned = match mode {
@@ -72,10 +72,10 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
         Mode::Off | Mode::Watch => None,
     };
     let powers = (mode != Mode::Off).then(|| {
-        RefCell::new(Powers::new(
+        RefCell::new(PowerControl::new(
             config,
             back(),
-            Learned::open(learned.as_deref()),
+            PriorStore::open(learned.as_deref()),
         ))
     });
     let changed = RefCell::new(setup.links.iter().copied().collect());
@@ -125,18 +125,20 @@ impl Module for Running {
         privileges
     }
 
-    fn routes(self: Rc<Self>, _: &Rc<dyn Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, _: &Rc<dyn ApiContext>) -> Vec<Route> {
         let (log, peers) = (Rc::clone(&self), Rc::clone(&self));
         let peers = move |()| {
             let shown = peers.peering.as_ref().map(Peering::shown);
             Ok(shown.unwrap_or_default())
         };
         vec![
-            Route::get("/v1/radio", Who::User, move |()| Ok(self.shown())),
-            Route::get("/v1/radio/log", Who::User, move |asked: RadioLogQuery| {
-                Ok(log.log(&asked))
-            }),
-            Route::get("/v1/radio/peers", Who::User, peers),
+            Route::get("/v1/radio", AccessLevel::User, move |()| Ok(self.shown())),
+            Route::get(
+                "/v1/radio/log",
+                AccessLevel::User,
+                move |asked: RadioLogQuery| Ok(log.log(&asked)),
+            ),
+            Route::get("/v1/radio/peers", AccessLevel::User, peers),
         ]
     }
 
@@ -159,7 +161,7 @@ impl Module for Running {
         }
     }
 
-    fn metrics(&self, _: &mut Router, text: &mut Text) {
+    fn metrics(&self, _: &mut Router, text: &mut Exposition) {
         metrics::write(text, &self.shown().radios);
         if let Some(peering) = &self.peering {
             let told = peering.shown();

@@ -1,7 +1,7 @@
 //! Metrics of radios for Prometheus.
 
 use answers::{Radio, RadioPeers};
-use api::metrics::{Text, harmless};
+use api::metrics::{Exposition, sanitized};
 
 api::metrics! {
     POWER "weir_radio_power_dbm" Gauge &["device"], "What an access point sends with, dBm.";
@@ -15,25 +15,29 @@ api::metrics! {
 }
 
 /// Of access points that are looked at.
-pub fn write(text: &mut Text, radios: &[Radio]) {
+pub fn write(text: &mut Exposition, radios: &[Radio]) {
     if radios.is_empty() {
         return;
     }
     text.family(POWER);
     for radio in radios {
         if let Some(power) = radio.power_dbm {
-            text.sample(POWER, &[&harmless(&radio.device)], f64::from(power));
+            text.sample(POWER, &[&sanitized(&radio.device)], f64::from(power));
         }
     }
     text.family(MOST);
     for radio in radios {
-        text.sample(MOST, &[&harmless(&radio.device)], f64::from(radio.most_dbm));
+        text.sample(
+            MOST,
+            &[&sanitized(&radio.device)],
+            f64::from(radio.most_dbm),
+        );
     }
     text.family(ARRIVES);
     for radio in radios {
         for station in &radio.stations {
             if let Some(arrives) = station.arrives_mbit {
-                let labels: [&str; 2] = [&harmless(&radio.device), &station.mac];
+                let labels: [&str; 2] = [&sanitized(&radio.device), &station.mac];
                 text.sample(ARRIVES, &labels, arrives * 1e6);
             }
         }
@@ -41,26 +45,26 @@ pub fn write(text: &mut Text, radios: &[Radio]) {
 }
 
 /// Of an access point's peers.
-pub fn write_peers(text: &mut Text, told: &RadioPeers) {
+pub fn write_peers(text: &mut Exposition, told: &RadioPeers) {
     if told.peers.is_empty() {
         return;
     }
     text.family(PEER);
     for peer in &told.peers {
         if let Some(expected) = peer.expected_mbit {
-            let labels: [&str; 3] = [&harmless(&told.device), &peer.address, &peer.interface];
+            let labels: [&str; 3] = [&sanitized(&told.device), &peer.address, &peer.interface];
             text.sample(PEER, &labels, expected * 1e6);
         }
     }
 }
 
 /// Writes the number of peers with a device, with a key and without.
-pub fn write_count(text: &mut Text, told: &RadioPeers) {
+pub fn write_count(text: &mut Exposition, told: &RadioPeers) {
     let has_device = |state: &str| matches!(state, "installed" | "alive");
     let there = || told.peers.iter().filter(|peer| has_device(&peer.state));
     text.family(PEERS);
     for (key, encrypted) in [("yes", true), ("none", false)] {
         let count = there().filter(|peer| peer.encrypted == encrypted).count();
-        text.sample(PEERS, &[&harmless(&told.device), key], count as f64);
+        text.sample(PEERS, &[&sanitized(&told.device), key], count as f64);
     }
 }

@@ -4,8 +4,8 @@
 mod attach;
 pub mod check;
 pub mod config;
+mod devices;
 mod hostapd;
-mod kept;
 mod session;
 pub mod show;
 #[cfg(test)]
@@ -31,7 +31,7 @@ use attach::Carrier;
 use config::Compat;
 use hostapd::{Denied, Hostapd};
 use runtime::Error;
-use runtime::daemon::{Beside, Work};
+use runtime::daemon::{CompanionThread, Work};
 use runtime::secret::{first_line, seed};
 use session::Session;
 
@@ -62,7 +62,7 @@ const KEPT: &[Capability] = &[Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW
 pub struct Peering {
     device: String,
     shown: Shown,
-    thread: RefCell<Option<Beside>>,
+    thread: RefCell<Option<CompanionThread>>,
 }
 
 /// Last report on the peers.
@@ -98,7 +98,7 @@ impl Peering {
                 let _ = hostapd.say(&[]).and_then(|()| hostapd.deny_nobody());
             }
         };
-        let thread = Beside::begin("radio-peering", KEPT, work, after)?;
+        let thread = CompanionThread::begin("radio-peering", KEPT, work, after)?;
         Ok(Self {
             device: device.to_owned(),
             shown,
@@ -111,7 +111,7 @@ impl Peering {
         let mut shown = self.shown.get();
         shown.device.clone_from(&self.device);
         let thread = self.thread.borrow();
-        if thread.as_ref().is_some_and(Beside::broke_off) {
+        if thread.as_ref().is_some_and(CompanionThread::broke_off) {
             // The last report is outdated.
             (shown.peers, shown.notices) = (Vec::new(), vec![BROKE_OFF.to_owned()]);
         }
@@ -153,7 +153,7 @@ impl Peered {
         let secret = match file {
             Some(file) => {
                 let what = format!("cannot use the secret in {}", file.display());
-                let failed = |error: &dyn std::error::Error| Error::because(&what, error, hint);
+                let failed = |error: &dyn std::error::Error| Error::with_cause(&what, error, hint);
                 let secret = first_line(file).map_err(|error| failed(&error))?;
                 Secret::new(&secret).map_err(|error| failed(&error))?
             }
@@ -170,7 +170,7 @@ impl Peered {
         let key = seed(&config.key).map_err(|error| {
             let what = format!("cannot read or create {}", config.key.display());
             let hint = "see `key` under [radio.peering]; without the file, a new key is made";
-            Error::because(&what, &error, hint)
+            Error::with_cause(&what, &error, hint)
         })?;
         Ok(Self {
             device: device.to_owned(),
@@ -255,7 +255,9 @@ fn unknown() -> Result<Secret, Error> {
     let made = getrandom::fill(&mut octets).map_err(io::Error::other);
     let made = made.and_then(|()| Secret::new(&octets).map_err(io::Error::other));
     let hint = "start weir again; if that does not help, see the kernel's log";
-    made.map_err(|error| Error::because("cannot read random numbers from the system", &error, hint))
+    made.map_err(|error| {
+        Error::with_cause("cannot read random numbers from the system", &error, hint)
+    })
 }
 
 /// Makes an instance that was never used before.

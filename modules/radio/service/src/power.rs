@@ -3,12 +3,12 @@
 
 mod device;
 mod failures;
-mod heard;
-mod known;
-mod learned;
-mod roster;
+mod prior_store;
+mod restorer;
 mod search;
-mod way_back;
+mod state;
+mod station_list;
+mod tallies;
 mod worker;
 
 use std::collections::BTreeMap;
@@ -19,27 +19,27 @@ use std::thread::JoinHandle;
 
 use tokio::runtime::Handle;
 
-pub use known::{Heard, Known, Shared, lock};
-pub use learned::{FILE, Learned};
-pub use way_back::{COMMAND, WayBack, keep};
+pub use prior_store::{FILE, PriorStore};
+pub use restorer::{COMMAND, Restorer, keep};
+pub use state::{DeviceState, Shared, StationReport, lock};
 use worker::Worker;
 
 use super::config::{Mode, Power};
 
 /// Power, as the module has it.
-pub struct Powers {
+pub struct PowerControl {
     mode: Mode,
     config: Power,
     shared: Shared,
     ends: Arc<AtomicBool>,
-    back: Arc<Mutex<WayBack>>,
-    learned: Arc<Mutex<Learned>>,
+    back: Arc<Mutex<Restorer>>,
+    learned: Arc<Mutex<PriorStore>>,
     threads: BTreeMap<u32, JoinHandle<()>>,
 }
 
-impl Powers {
+impl PowerControl {
     /// Nothing is looked at yet.
-    pub fn new(config: &Power, back: WayBack, learned: Learned) -> Self {
+    pub fn new(config: &Power, back: Restorer, learned: PriorStore) -> Self {
         Self {
             mode: *config.mode,
             config: config.clone(),
@@ -97,7 +97,7 @@ impl Powers {
     }
 
     /// Returns the state of the devices.
-    pub fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+    pub fn known(&self) -> MutexGuard<'_, BTreeMap<String, DeviceState>> {
         lock(&self.shared)
     }
 

@@ -3,16 +3,16 @@
 use answers::{Radio, RadioLogQuery, RadioStation, RadioStep, RadioSteps};
 use radio_core::power::{Entry, Mac};
 
-use super::power::{Heard, Known, Powers};
+use super::power::{DeviceState, PowerControl, StationReport};
 
 /// Access points in the order of their names.
-pub fn all(powers: &Powers) -> Vec<Radio> {
+pub fn all(powers: &PowerControl) -> Vec<Radio> {
     let known = powers.known();
     known.iter().map(|(name, known)| one(name, known)).collect()
 }
 
 /// Returns the tried powers of each requested device.
-pub fn logs(powers: &Powers, asked: &RadioLogQuery) -> Vec<RadioSteps> {
+pub fn logs(powers: &PowerControl, asked: &RadioLogQuery) -> Vec<RadioSteps> {
     let known = powers.known();
     let wanted = known.iter().filter(|(name, _)| {
         let device = asked.device.as_ref();
@@ -31,7 +31,7 @@ pub fn logs(powers: &Powers, asked: &RadioLogQuery) -> Vec<RadioSteps> {
     each.collect()
 }
 
-fn one(name: &str, known: &Known) -> Radio {
+fn one(name: &str, known: &DeviceState) -> Radio {
     let mut stations: Vec<_> = known.stations.iter().map(|it| station(it, known)).collect();
     stations.sort_by(|a, b| a.mac.cmp(&b.mac));
     Radio {
@@ -45,7 +45,7 @@ fn one(name: &str, known: &Known) -> Radio {
     }
 }
 
-fn station(heard: &Heard, known: &Known) -> RadioStation {
+fn station(heard: &StationReport, known: &DeviceState) -> RadioStation {
     let it = &heard.station;
     let mac = Mac(it.mac);
     // The last thing that was decided for its sake.

@@ -8,12 +8,12 @@
 //!
 //! Addresses and names are text, as the user types them: the plan checks them.
 
-mod air;
 mod tunnels;
+mod wireless;
 
-pub use air::{Mesh, MeshKind, Network, Security, Whom, Wifi};
 use serde::{Deserialize, Serialize};
 pub use tunnels::{OpenVpn, OpenVpnClient, WireGuard, WireGuardClient};
+pub use wireless::{Mesh, MeshKind, Network, NetworkUsers, Security, Wifi};
 
 /// Version of the document's format, the only one so far.
 pub const FORMAT: u32 = 1;

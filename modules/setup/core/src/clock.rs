@@ -9,38 +9,38 @@ pub(crate) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A moment since the machine started, time asleep too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Instant {
+pub struct BootTime {
     /// The kernel's id of that start of the machine.
     pub boot: String,
     /// Seconds since then.
     pub seconds: u64,
 }
 
-impl Instant {
+impl BootTime {
     /// Returns the present time.
     ///
     /// # Errors
     /// The kernel does not tell it: no change can be made then, as its end could not be determined.
-    pub(crate) fn now() -> io::Result<Instant> {
+    pub(crate) fn now() -> io::Result<BootTime> {
         let boot = fs::read_to_string(BOOT)?;
         let since = clock_gettime(ClockId::CLOCK_BOOTTIME)?;
         let boot = boot.trim().to_owned();
-        Ok(Instant {
+        Ok(BootTime {
             boot,
             seconds: Duration::from(since).as_secs(),
         })
     }
 
     /// Returns the time so many seconds later.
-    pub fn after(&self, seconds: u64) -> Instant {
-        Instant {
+    pub fn after(&self, seconds: u64) -> BootTime {
+        BootTime {
             boot: self.boot.clone(),
             seconds: self.seconds.saturating_add(seconds),
         }
     }
 
     /// Returns the seconds from `now` until then; `None` if over, or if the machine was restarted.
-    pub fn left(&self, now: &Instant) -> Option<u64> {
+    pub fn left(&self, now: &BootTime) -> Option<u64> {
         if self.boot != now.boot {
             return None;
         }

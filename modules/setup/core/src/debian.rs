@@ -39,11 +39,11 @@ use std::collections::BTreeMap;
 
 use uci::Package;
 
-pub use rendered::{Access, Content, Facts, Fault, Note, Radio, Rendered};
+pub use rendered::{Access, Content, Fault, Hardware, Note, Radio, RenderedFile};
 pub use service::{Machine, Service, commands, is_ours};
 
 use network::Network;
-use reader::Ledger;
+use reader::Diagnostics;
 
 /// The packages that are rendered, in the order of OpenWrt's documentation.
 pub const PACKAGES: [&str; 5] = ["network", "wireless", "dhcp", "firewall", "system"];
@@ -53,14 +53,14 @@ pub type Packages = BTreeMap<String, Package>;
 
 /// Result of rendering a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Rendering {
     /// All files, by path.
-    pub files: Vec<Rendered>,
+    pub files: Vec<RenderedFile>,
     /// Options that are not rendered.
     pub notes: Vec<Note>,
 }
 
-impl Outcome {
+impl Rendering {
     /// Returns the services that have a file.
     pub fn services(&self) -> std::collections::BTreeSet<Service> {
         let paths = self.files.iter().map(|file| file.path.as_str());
@@ -72,8 +72,8 @@ impl Outcome {
 ///
 /// # Errors
 /// All values that do not fit where they would go.
-pub fn render(packages: &Packages, facts: &Facts) -> Result<Outcome, Vec<Fault>> {
-    let ledger = Ledger::default();
+pub fn render(packages: &Packages, facts: &Hardware) -> Result<Rendering, Vec<Fault>> {
+    let ledger = Diagnostics::default();
     let empty = PACKAGES.map(|name| (name, Package::empty(name)));
     let package = |n: usize| packages.get(empty[n].0).unwrap_or(&empty[n].1);
     let mut files = Vec::new();
@@ -95,5 +95,5 @@ pub fn render(packages: &Packages, facts: &Facts) -> Result<Outcome, Vec<Fault>>
         return Err(faults);
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(Outcome { files, notes })
+    Ok(Rendering { files, notes })
 }

@@ -13,15 +13,17 @@
 mod bounds;
 mod change;
 mod disk;
+mod error;
 mod folders;
 mod states;
-mod trouble;
 
-use crate::clock::{BOOT, Instant};
+use crate::clock::{BOOT, BootTime};
 pub use bounds::Bounds;
 use change::{CHANGE, Found, UNFINISHED};
-pub use change::{Change, Entry, File, Pending, Wish};
+pub use change::{Change, ChangeRequest, Entry, FileChange, Pending};
 use disk::{Disk, is_in};
+pub use error::JournalError;
+use error::failed;
 use folders::missing;
 pub use states::State;
 use states::{States, read};
@@ -29,8 +31,6 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
 };
-pub use trouble::Trouble;
-use trouble::failed;
 
 /// Former states that are kept.
 const KEPT: usize = 10;
@@ -74,7 +74,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Trouble::Io`].
-    pub fn states(&self) -> Result<Vec<State>, Trouble> {
+    pub fn states(&self) -> Result<Vec<State>, JournalError> {
         self.states.all()
     }
 
@@ -87,7 +87,7 @@ impl Journal {
         &self,
         number: u64,
         wanted: impl Fn(&Path) -> bool,
-    ) -> Result<Vec<File>, Trouble> {
+    ) -> Result<Vec<FileChange>, JournalError> {
         self.states.before(&self.bounds, number, wanted)
     }
 
@@ -96,13 +96,17 @@ impl Journal {
     /// # Errors
     /// [`Trouble::Waits`], [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]; nothing is
     /// left of the change then.
-    pub fn begin(&self, wish: &Wish, files: &[File]) -> Result<Pending, Trouble> {
+    pub fn begin(
+        &self,
+        wish: &ChangeRequest,
+        files: &[FileChange],
+    ) -> Result<Pending, JournalError> {
         for file in files {
             self.bounds.check(&file.path)?;
         }
         let _lock = self.lock()?;
         if let Some(pending) = self.readable()? {
-            return Err(Trouble::Waits(Box::new(pending.change)));
+            return Err(JournalError::Waits(Box::new(pending.change)));
         }
         self.sweep()?;
         let number = self.last()? + 1;
@@ -125,7 +129,7 @@ impl Journal {
 
     /// Returns the number of the last change. A note keeps the number of one that was taken back,
     /// so that files found then are not attributed to another change.
-    fn last(&self) -> Result<u64, Trouble> {
+    fn last(&self) -> Result<u64, JournalError> {
         let kept = self.states()?.first().map(|state| state.change.number);
         let noted = fs::read_to_string(self.folder.join(LAST)).ok();
         let noted = noted.and_then(|text| text.trim().parse().ok());
@@ -136,17 +140,17 @@ impl Journal {
         &self,
         new: &Path,
         number: u64,
-        wish: &Wish,
-        files: &[File],
-    ) -> Result<Change, Trouble> {
+        wish: &ChangeRequest,
+        files: &[FileChange],
+    ) -> Result<Change, JournalError> {
         self.disk.make_folder(new)?;
         let mut entries = Vec::new();
         for (n, file) in files.iter().enumerate() {
-            let before = self.disk.look(&file.path)?;
+            let before = self.disk.file_state(&file.path)?;
             if before.as_ref().map(|found| &found.says)
                 != file.before.as_deref().map(disk::digest).as_ref()
             {
-                return Err(Trouble::Changed(file.path.clone()));
+                return Err(JournalError::Changed(file.path.clone()));
             }
             let (mode, owner) = before
                 .as_ref()
@@ -197,7 +201,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Trouble::Io`].
-    pub fn pending(&self) -> Result<Option<Pending>, Trouble> {
+    pub fn pending(&self) -> Result<Option<Pending>, JournalError> {
         let folder = self.folder.join(PENDING);
         Ok(read(&folder)?.map(|change| Pending { change, folder }))
     }
@@ -207,12 +211,12 @@ impl Journal {
     /// # Errors
     /// [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]. The change is still pending
     /// then: [`Journal::undo`] it.
-    pub fn apply(&self, pending: &Pending) -> Result<(), Trouble> {
+    pub fn apply(&self, pending: &Pending) -> Result<(), JournalError> {
         let _lock = self.lock()?;
         self.bounds.check_all(&pending.change)?;
         for (n, entry) in pending.change.files.iter().enumerate() {
-            if self.disk.look(&entry.path)? != entry.before {
-                return Err(Trouble::Changed(entry.path.clone()));
+            if self.disk.file_state(&entry.path)? != entry.before {
+                return Err(JournalError::Changed(entry.path.clone()));
             }
             let new = pending.folder.join(format!("after-{n}"));
             if let Some(after) = &entry.after {
@@ -227,11 +231,11 @@ impl Journal {
     ///
     /// # Errors
     /// [`Trouble::Nothing`] if it is taken back already, [`Trouble::Io`].
-    pub fn finish(&self, number: u64) -> Result<(), Trouble> {
+    pub fn finish(&self, number: u64) -> Result<(), JournalError> {
         let _lock = self.lock()?;
-        let pending = self.pending()?.ok_or(Trouble::Nothing)?;
+        let pending = self.pending()?.ok_or(JournalError::Nothing)?;
         if pending.change.number != number {
-            return Err(Trouble::Nothing);
+            return Err(JournalError::Nothing);
         }
         self.disk.remove(&pending.folder.join(UNFINISHED))?;
         self.disk.sync_folder(&pending.folder)
@@ -241,11 +245,11 @@ impl Journal {
     ///
     /// # Errors
     /// [`Trouble::Nothing`], [`Trouble::Unfinished`], [`Trouble::Io`].
-    pub fn confirm(&self) -> Result<Change, Trouble> {
+    pub fn confirm(&self) -> Result<Change, JournalError> {
         let _lock = self.lock()?;
-        let pending = self.pending()?.ok_or(Trouble::Nothing)?;
+        let pending = self.pending()?.ok_or(JournalError::Nothing)?;
         if !pending.is_finished() {
-            return Err(Trouble::Unfinished(Box::new(pending.change)));
+            return Err(JournalError::Unfinished(Box::new(pending.change)));
         }
         let states = self.states.folder();
         self.disk.make_folder(states)?;
@@ -269,21 +273,21 @@ impl Journal {
     /// [`Trouble::Nothing`], [`Trouble::Io`]: the change is still pending then.
     /// [`Trouble::Refused`]: the change is put aside, and all files are back that may be changed.
     /// [`Trouble::Damaged`]: the change is put aside, and no file is back.
-    pub fn undo(&self) -> Result<Change, Trouble> {
+    pub fn undo(&self) -> Result<Change, JournalError> {
         let _lock = self.lock()?;
-        let pending = self.readable()?.ok_or(Trouble::Nothing)?;
+        let pending = self.readable()?.ok_or(JournalError::Nothing)?;
         self.put_back(pending)
     }
 
     /// Puts the former files back, under the lock.
-    fn put_back(&self, pending: Pending) -> Result<Change, Trouble> {
+    fn put_back(&self, pending: Pending) -> Result<Change, JournalError> {
         let Pending { mut change, folder } = pending;
         let mut refused = Vec::new();
         for (n, entry) in change.files.iter().enumerate() {
             match self.put_file_back(&folder, change.number, n, entry) {
                 Ok(()) => {}
                 // A file that stays as it is must not keep the others from coming back.
-                Err(Trouble::Outside(path)) => refused.push(path),
+                Err(JournalError::Outside(path)) => refused.push(path),
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -295,7 +299,7 @@ impl Journal {
         if let Some(path) = refused.into_iter().next() {
             self.put_aside(&folder)?;
             let change = Box::new(change);
-            return Err(Trouble::Refused { path, change });
+            return Err(JournalError::Refused { path, change });
         }
         let old = self.folder.join(".old");
         let _ = fs::remove_dir_all(&old);
@@ -309,7 +313,7 @@ impl Journal {
 
     /// Puts a change aside that cannot be taken back, so that it prevents no other one. Returns its
     /// folder.
-    fn put_aside(&self, folder: &Path) -> Result<PathBuf, Trouble> {
+    fn put_aside(&self, folder: &Path) -> Result<PathBuf, JournalError> {
         let aside = self.folder.join(REFUSED);
         let _ = fs::remove_dir_all(&aside);
         self.disk.rename(folder, &aside)?;
@@ -319,11 +323,11 @@ impl Journal {
 
     /// Reads the change that is not confirmed yet, under the lock. Puts it aside if it is damaged,
     /// or if its record is gone.
-    fn readable(&self) -> Result<Option<Pending>, Trouble> {
+    fn readable(&self) -> Result<Option<Pending>, JournalError> {
         match self.pending() {
-            Err(Trouble::Damaged { error, .. }) => {
+            Err(JournalError::Damaged { error, .. }) => {
                 let path = self.put_aside(&self.folder.join(PENDING))?.join(CHANGE);
-                Err(Trouble::Damaged { path, error })
+                Err(JournalError::Damaged { path, error })
             }
             Ok(None) => {
                 let folder = self.folder.join(PENDING);
@@ -346,9 +350,9 @@ impl Journal {
         number: u64,
         n: usize,
         entry: &Entry,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), JournalError> {
         self.bounds.check_entry(entry)?;
-        let now = self.disk.look(&entry.path)?;
+        let now = self.disk.file_state(&entry.path)?;
         let kept = folder.join(format!("before-{n}"));
         // If the copy is gone, an earlier run put the file back before it was stopped.
         if now == entry.before || entry.before.is_some() && !kept.exists() {
@@ -381,11 +385,11 @@ impl Journal {
     ///
     /// # Errors
     /// [`Trouble::Io`], [`Trouble::Refused`], [`Trouble::Damaged`].
-    pub fn recover(&self, now: &Instant) -> Result<Option<Change>, Trouble> {
+    pub fn recover(&self, now: &BootTime) -> Result<Option<Change>, JournalError> {
         let late = |pending: &Pending| pending.change.until.left(now).is_none();
         match self.pending() {
             Ok(pending) if !pending.as_ref().is_some_and(late) => return Ok(None),
-            Ok(_) | Err(Trouble::Damaged { .. }) => {}
+            Ok(_) | Err(JournalError::Damaged { .. }) => {}
             Err(trouble) => return Err(trouble),
         }
         // Another process may have been faster, and the next change may wait by now.
@@ -396,7 +400,7 @@ impl Journal {
 
     /// Moves a file that is written already into place; without such a file, removes the one that
     /// is there.
-    fn put(&self, written: &Path, path: &Path, exists: bool) -> Result<(), Trouble> {
+    fn put(&self, written: &Path, path: &Path, exists: bool) -> Result<(), JournalError> {
         if exists {
             self.disk.put(written, path)?;
         } else {
@@ -411,7 +415,7 @@ impl Journal {
     }
 
     /// Removes the remains of a change that was stopped.
-    fn sweep(&self) -> Result<(), Trouble> {
+    fn sweep(&self) -> Result<(), JournalError> {
         for name in [".new", ".old"] {
             let folder = self.folder.join(name);
             match fs::remove_dir_all(&folder) {
@@ -424,11 +428,11 @@ impl Journal {
     }
 
     /// Locks the journal for one process.
-    fn lock(&self) -> Result<fs::File, Trouble> {
+    fn lock(&self) -> Result<fs::File, JournalError> {
         self.disk.make_folder(&self.folder)?;
         // A user who can write there decides which files come back.
         if !bounds::is_own_folder(&self.folder) {
-            return Err(Trouble::Outside(self.folder.clone()));
+            return Err(JournalError::Outside(self.folder.clone()));
         }
         let path = self.folder.join("lock");
         let file = fs::OpenOptions::new()
@@ -446,8 +450,8 @@ impl Journal {
 ///
 /// # Errors
 /// The kernel does not tell it.
-pub fn now() -> Result<Instant, Trouble> {
-    Instant::now().map_err(failed(Path::new(BOOT)))
+pub fn now() -> Result<BootTime, JournalError> {
+    BootTime::now().map_err(failed(Path::new(BOOT)))
 }
 
 #[cfg(test)]

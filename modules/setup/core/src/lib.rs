@@ -12,7 +12,9 @@ pub mod plan;
 mod read;
 pub mod shadow;
 
-pub use clock::Instant;
+pub use clock::BootTime;
 pub use difference::{Line, difference};
-pub use journal::{Bounds, Change, File, Journal, Pending, State, Trouble, Wish, now};
+pub use journal::{
+    Bounds, Change, ChangeRequest, FileChange, Journal, JournalError, Pending, State, now,
+};
 pub use read::read;

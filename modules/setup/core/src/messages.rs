@@ -2,8 +2,8 @@
 
 use crate::choices::Choices;
 pub use crate::plan::ports::{
-    Found as SetupPortUplink, Kind as SetupUplinkKind, PortUse as SetupPortUse, Used as SetupUse,
-    Wish as SetupPortWish,
+    DetectedUplink as SetupPortUplink, PortAssignment as SetupPortUse,
+    PortRequest as SetupPortRequest, PortRole as SetupUse, UplinkProtocol as SetupUplinkKind,
 };
 use crate::plan::{Problem, Radio, Sentence};
 use serde::{Deserialize, Serialize};
@@ -38,16 +38,16 @@ pub struct SetupStates {
     pub undone: Option<SetupChange>,
     /// Reachability of the Internet, while a change waits.
     #[serde(default)]
-    pub reach: Option<SetupReach>,
+    pub reach: Option<SetupReachability>,
     /// Confirmed changes, the newest first.
     pub states: Vec<SetupChange>,
 }
 
 /// Reachability of the Internet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetupReach {
+pub struct SetupReachability {
     /// Result of the test.
-    pub way: SetupWay,
+    pub way: SetupReachResult,
     /// Gateway or server that does not answer.
     pub whom: Option<String>,
     /// Description in English.
@@ -57,7 +57,7 @@ pub struct SetupReach {
 /// Result of a test of the Internet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SetupWay {
+pub enum SetupReachResult {
     /// The Internet is reached: a name server answers with what only the Internet knows.
     Reached,
     /// No default route exists.
@@ -110,7 +110,7 @@ pub struct SetupRouter {
     pub undone: Option<SetupChange>,
     /// Reachability of the Internet, while a change waits, if there is an uplink.
     #[serde(default)]
-    pub reach: Option<SetupReach>,
+    pub reach: Option<SetupReachability>,
     /// Confirmed changes, the newest first.
     pub states: Vec<SetupChange>,
 }
@@ -173,7 +173,7 @@ pub struct SetupStrength {
 
 /// A change that was made, or taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetupDone {
+pub struct SetupOutcome {
     /// The change.
     pub change: SetupChange,
     /// New address of the router, if that changed.
@@ -181,12 +181,12 @@ pub struct SetupDone {
     pub address: Option<String>,
     /// Files of clients, shown only this once.
     #[serde(default)]
-    pub once: Vec<SetupClient>,
+    pub once: Vec<SetupClientFile>,
 }
 
 /// A client's file, with a key that exists nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetupClient {
+pub struct SetupClientFile {
     /// Owner of the device.
     pub name: String,
     /// Tunnel of the client.
@@ -270,9 +270,9 @@ pub struct SetupPorts {
 /// Request to change the use of ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SetupPortsWish {
+pub struct SetupPortsRequest {
     /// Ports that are to change, with their new uses.
-    pub ports: Vec<SetupPortWish>,
+    pub ports: Vec<SetupPortRequest>,
     /// Purpose of the change.
     #[serde(default)]
     pub why: String,
@@ -281,7 +281,7 @@ pub struct SetupPortsWish {
     pub within: Option<u64>,
 }
 
-impl api::Body for SetupPortsWish {
+impl api::Body for SetupPortsRequest {
     const EXPECTED: &'static str =
         "a JSON object with \"ports\", and \"why\" and \"within\" where they matter";
 }

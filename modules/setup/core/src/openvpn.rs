@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 use net::hex;
 use ring::digest::{SHA256, digest};
 
-use crate::plan::{Config, Inside, text, words};
+use crate::plan::{Config, Ipv4Cidr, text, words};
 
 /// Folder of all files.
 pub const FOLDER: &str = "/etc/openvpn/weir";
@@ -60,13 +60,13 @@ pub struct Server {
     /// The UDP port.
     pub port: u16,
     /// The network of the tunnel.
-    pub network: Inside,
+    pub network: Ipv4Cidr,
     /// Name or address from outside; empty if not set.
     pub endpoint: String,
     /// Permitted clients.
     pub clients: Vec<Client>,
     /// Network behind the server.
-    lan: Option<Inside>,
+    lan: Option<Ipv4Cidr>,
 }
 
 /// Keys and certificates of a client's file.
@@ -109,12 +109,12 @@ impl Server {
         let lan = || {
             let lan = config.section_of("network", "lan")?;
             let address = text(lan, "ipaddr")?;
-            Inside::read_network(&address)
-                .or_else(|| Inside::of_mask(&address, &text(lan, "netmask")?))
+            Ipv4Cidr::read_network(&address)
+                .or_else(|| Ipv4Cidr::of_mask(&address, &text(lan, "netmask")?))
         };
         Some(Self {
             port: text(section, "port")?.parse().ok()?,
-            network: Inside::read_network(&text(section, "weir_network")?)?,
+            network: Ipv4Cidr::read_network(&text(section, "weir_network")?)?,
             endpoint: text(section, "endpoint").unwrap_or_default(),
             clients,
             lan: lan(),

@@ -4,27 +4,27 @@
 //! choices twice changes nothing the second time. The same holds for choices from [`crate::read`]:
 //! each part edits only what differs from what it reads.
 
-mod air;
-mod apart;
 mod batman;
 mod bridge;
 mod check;
 mod config;
 mod countries;
+mod derived;
 mod dns;
 mod facts;
 mod firewall;
 mod guest;
 mod internet;
+mod ipv4_cidr;
 mod lan;
+mod lan_move;
 mod link;
 mod mesh;
-mod moved;
-mod network;
 mod outside;
-mod own;
+mod overlaps;
 pub mod ports;
 mod problem;
+mod radio_channels;
 mod radios;
 mod report;
 mod router;
@@ -37,17 +37,17 @@ mod zones;
 
 use crate::choices::Choices;
 use crate::openvpn::Server;
-pub use air::{Air, Channel, Radio};
 pub use config::Config;
 pub use facts::{Facts, Policy};
-pub use network::Inside;
-pub use problem::{Problem, Wrong};
+pub use ipv4_cidr::Ipv4Cidr;
+pub use problem::{Problem, ProblemKind};
+pub use radio_channels::{Channel, Radio, RadioChannels};
 use report::Report;
 pub use report::Sentence;
 pub use wireguard::MOST as MOST_CLIENTS;
 pub use words::{PROBLEMS, SENTENCES};
 pub(crate) use {
-    bridge::address_in, bridge::pool_of, config::text, config::words, config::yes,
+    bridge::address_in, bridge::pool_of, config::is_enabled, config::text, config::words,
     firewall::blocked_of, firewall::forward_of, firewall::simple, internet::internet_of,
     wifi::security, wifi::whom, zones::zone_names,
 };
@@ -62,7 +62,7 @@ pub struct Plan {
     /// Changes, for people.
     pub sentences: Vec<Sentence>,
     /// New network inside, if the router's address there changes.
-    pub moved: Option<Inside>,
+    pub new_lan: Option<Ipv4Cidr>,
 }
 
 /// Plans choices. `config` is the router's present configuration.
@@ -76,12 +76,12 @@ pub fn plan(choices: &Choices, config: &Config, facts: &Facts) -> Plan {
     let before = address_in(config, "lan");
     let after = address_in(&planner.config, "lan");
     if let (Some(failed), []) = (planner.config.failed(), planner.report.problems()) {
-        let wrong = Wrong::Unwritable(failed.to_owned());
-        planner.report.wrong("router", &wrong);
+        let wrong = ProblemKind::Unwritable(failed.to_owned());
+        planner.report.add_problem("router", &wrong);
     }
     let (problems, sentences) = planner.report.into_parts();
     Plan {
-        moved: after.filter(|after| before.is_some_and(|b| b.address != after.address)),
+        new_lan: after.filter(|after| before.is_some_and(|b| b.address != after.address)),
         config: planner.config,
         problems,
         sentences,
@@ -118,9 +118,9 @@ impl Planner<'_> {
             firewall::forwards_stay_inside(config, before, report);
         }
         mesh::and_addresses(config, was, report);
-        apart::keep_apart(choices, was, config, facts, report);
+        overlaps::keep_apart(choices, was, config, facts, report);
         dns::asks_itself(config, was, report);
-        moved::inside_moved(before, config, report);
+        lan_move::inside_moved(before, config, report);
         lan::ports_once(choices, was, config, report);
     }
 

@@ -7,8 +7,8 @@ use crate::choices::{
     OpenVpnClient, Router, Security, Wifi, WireGuard, WireGuardClient,
 };
 use crate::openvpn::{Client, Server};
-use crate::plan::{Config, Inside, address_in, blocked_of, forward_of, internet_of};
-use crate::plan::{pool_of, security, simple, text, whom, words, yes};
+use crate::plan::{Config, Ipv4Cidr, address_in, blocked_of, forward_of, internet_of};
+use crate::plan::{is_enabled, pool_of, security, simple, text, whom, words};
 
 /// Reads a router's choices, as far as the wizard knows them: secrets too.
 pub fn read(config: &Config) -> Choices {
@@ -66,7 +66,7 @@ pub(crate) fn lan_of(config: &Config) -> Option<Lan> {
     Some(Lan {
         address: inside.to_string(),
         ports: Vec::new(),
-        dhcp: dhcp.is_some_and(|dhcp| !yes(dhcp, "ignore")),
+        dhcp: dhcp.is_some_and(|dhcp| !is_enabled(dhcp, "ignore")),
         first: number("start").unwrap_or(default.first),
         count: number("limit").unwrap_or(default.count),
         lease: dhcp
@@ -86,8 +86,8 @@ pub(crate) fn network_of(section: &Section) -> Option<Network> {
         security,
         whom: whom(section)?,
         radios: vec![text(section, "device").unwrap_or_default()],
-        roaming: yes(section, "ieee80211r"),
-        hidden: yes(section, "hidden"),
+        roaming: is_enabled(section, "ieee80211r"),
+        hidden: is_enabled(section, "hidden"),
     })
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn wifi_of(config: &Config) -> Wifi {
         let Some(network) = network_of(section) else {
             continue;
         };
-        let off = |section: &Section| yes(section, "disabled");
+        let off = |section: &Section| is_enabled(section, "disabled");
         let device = network.radios[0].clone();
         let radio = radios.iter().find(|radio| radio.name == device);
         if off(section) || radio.is_none_or(|radio| off(radio)) {
@@ -193,7 +193,7 @@ pub(crate) fn dns_of(config: &Config, dnsmasq: &Section) -> Dns {
         .filter(|server| is_general(server))
         .collect();
     let is_plain = |server: &String| server.parse::<std::net::IpAddr>().is_ok();
-    let server = match yes(dnsmasq, "noresolv") {
+    let server = match is_enabled(dnsmasq, "noresolv") {
         false => DnsServer::Provider,
         true if !servers.is_empty() && servers.iter().all(is_plain) => DnsServer::Own,
         // Proxies, servers at other ports, or only those of single domains.
@@ -308,7 +308,7 @@ pub(crate) fn tunnel_of(config: &Config) -> Option<String> {
 pub(crate) fn client_of(section: &Section) -> WireGuardClient {
     let inside = words(section, "allowed_ips")
         .into_iter()
-        .find_map(|allowed| Inside::read_network(&allowed).filter(|a| a.length == 32));
+        .find_map(|allowed| Ipv4Cidr::read_network(&allowed).filter(|a| a.length == 32));
     WireGuardClient {
         name: text(section, "description").unwrap_or_default(),
         address: inside.map(|inside| inside.address.to_string()),

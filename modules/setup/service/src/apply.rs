@@ -3,14 +3,14 @@
 use std::io;
 use std::path::Path;
 
-use setup_core::{Change, Line, Trouble, Wish};
+use setup_core::{Change, ChangeRequest, JournalError, Line};
 
-use super::guard;
-use super::place::{Place, Waiting, trouble};
+use super::config_store::{ConfigStore, StagedChanges, trouble};
 use super::ruleset::Ruleset;
+use super::watchdog;
 use runtime::Error;
 use runtime::output::units::duration;
-use runtime::output::{Output, Tone, harmless};
+use runtime::output::{Output, Tone, sanitize};
 
 /// The least and the most seconds in which a change has to be confirmed: time enough to log in
 /// again, and no more than a day.
@@ -22,7 +22,7 @@ pub fn seconds() -> clap::builder::RangedU64ValueParser {
 }
 
 /// Parameters of a change.
-pub struct How<'a> {
+pub struct ChangeOptions<'a> {
     pub why: &'a str,
     /// Author of the change.
     pub who: String,
@@ -34,18 +34,22 @@ pub struct How<'a> {
 /// Makes a change, and starts a guard that undoes it. Returns the change, and a note if services
 /// cannot be reloaded.
 pub fn make(
-    place: &Place,
-    waiting: &Waiting,
-    how: &How<'_>,
+    place: &ConfigStore,
+    waiting: &StagedChanges,
+    how: &ChangeOptions<'_>,
 ) -> Result<(Change, Option<String>), Error> {
-    let change = put(place, waiting, how)?;
-    let note = tell(place, &change)?;
+    let change = put_in_place(place, waiting, how)?;
+    let note = reload_services(place, &change)?;
     Ok((change, note))
 }
 
 /// Puts the files of a change in place, and starts a guard that undoes it. Services are not
 /// reloaded yet.
-pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Error> {
+pub fn put_in_place(
+    place: &ConfigStore,
+    waiting: &StagedChanges,
+    how: &ChangeOptions<'_>,
+) -> Result<Change, Error> {
     if waiting.files.is_empty() {
         return Err(Error::new(
             "no changes to apply",
@@ -53,7 +57,7 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
         ));
     }
     place.recover()?;
-    let wish = Wish {
+    let wish = ChangeRequest {
         why: how.why.to_owned(),
         who: how.who.clone(),
         within: how.within,
@@ -70,7 +74,7 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
         .map_err(trouble)?;
     // From here on the former files come back in any case, at the next start if not before.
     let number = pending.change.number;
-    guard::start(how.config, number)
+    watchdog::start(how.config, number)
         .map_err(|error| undone(place, "cannot start the guard", &error))?;
     if let Err(error) = place.journal.apply(&pending) {
         return Err(undone(place, "cannot write the files", &error));
@@ -83,7 +87,7 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
 }
 
 /// Reloads services after a change; if that fails, undoes the change.
-pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
+pub fn reload_services(place: &ConfigStore, change: &Change) -> Result<Option<String>, Error> {
     let ruleset = place.ruleset(change.files.iter().map(|entry| &*entry.path));
     let ruleset = ruleset.filter(Ruleset::is_loaded);
     let note = place.reload(change).map_err(|error| {
@@ -96,7 +100,7 @@ pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
     }
     match place.journal.finish(change.number) {
         Ok(()) => Ok(note),
-        Err(Trouble::Nothing) => Err(Error::new(
+        Err(JournalError::Nothing) => Err(Error::new(
             format!(
                 "change {} was reverted already: services took too long",
                 change.number
@@ -109,18 +113,18 @@ pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
 
 /// Makes a change, and prints it.
 pub fn apply(
-    place: &Place,
-    waiting: &Waiting,
-    how: &How<'_>,
+    place: &ConfigStore,
+    waiting: &StagedChanges,
+    how: &ChangeOptions<'_>,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
     let (change, note) = make(place, waiting, how)?;
     print(&waiting.lines, output)?;
     if let Some(note) = note {
-        output.line(&harmless(&note))?;
+        output.line(&sanitize(&note))?;
     }
     for note in &waiting.notes {
-        output.line(&output.toned(Tone::Warn, &harmless(note)))?;
+        output.line(&output.toned(Tone::Warn, &sanitize(note)))?;
     }
     let text = format!(
         "change {} is applied. Confirm it within {}: weir setup confirm",
@@ -131,13 +135,13 @@ pub fn apply(
 }
 
 /// Puts the former files back, and returns the cause as an error.
-fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
+fn undone(place: &ConfigStore, what: &str, cause: &dyn std::error::Error) -> Error {
     let hint = match place.journal.undo() {
         Ok(change) => match place.reload(&change) {
             Ok(_) => "the former configuration is restored",
             Err(_) => "the former files are restored, but services have not reloaded them",
         },
-        Err(Trouble::Refused { change, .. }) => match place.reload(&change) {
+        Err(JournalError::Refused { change, .. }) => match place.reload(&change) {
             Ok(_) => "the former files are restored, except one that weir may not change",
             Err(_) => {
                 "the former files are restored, except one that weir may not change, and services \
@@ -145,46 +149,46 @@ fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
             }
         },
         // The guard was faster, and reloads services.
-        Err(Trouble::Nothing) => "the former configuration is restored",
+        Err(JournalError::Nothing) => "the former configuration is restored",
         Err(_) => "the former files are not restored yet: the next start restores them",
     };
-    Error::because(what, cause, hint)
+    Error::with_cause(what, cause, hint)
 }
 
 /// Confirms the change that waits.
-pub fn confirm(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn confirm(place: &ConfigStore, output: &mut Output<'_>) -> Result<(), Error> {
     place.recover()?;
     let change = place.journal.confirm().map_err(trouble)?;
     Ok(output.line(&format!("change {} stays", change.number))?)
 }
 
 /// Takes back the change that waits.
-pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn take_back(place: &ConfigStore, output: &mut Output<'_>) -> Result<(), Error> {
     let (change, note) = place.undo()?;
     if let Some(note) = note {
-        output.line(&harmless(&note))?;
+        output.line(&sanitize(&note))?;
     }
     let text = format!("change {} is reverted", change.number);
     output.line(&text)?;
-    for found in place.found(change.number) {
+    for found in place.foreign_copies(change.number) {
         let text = format!("changes made by hand meanwhile are in {}", found.display());
-        output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
+        output.line(&output.toned(Tone::Warn, &sanitize(&text)))?;
     }
     Ok(())
 }
 
 /// Puts the former files back, if a change was not confirmed before the machine went off.
-pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn recover(place: &ConfigStore, output: &mut Output<'_>) -> Result<(), Error> {
     let recovered = match place.put_back_late() {
         // The change is put aside: the next start goes on without a word.
-        Err(ref refused @ Trouble::Refused { ref change, .. }) => {
-            output.line(&output.toned(Tone::Warn, &harmless(&refused.to_string())))?;
+        Err(ref refused @ JournalError::Refused { ref change, .. }) => {
+            output.line(&output.toned(Tone::Warn, &sanitize(&refused.to_string())))?;
             Some(Change::clone(change))
         }
         // A journal that another user may have written is not read, and every start says so. A
         // damaged one is put aside.
-        Err(other @ (Trouble::Outside(_) | Trouble::Damaged { .. })) => {
-            output.line(&output.toned(Tone::Warn, &harmless(&other.to_string())))?;
+        Err(other @ (JournalError::Outside(_) | JournalError::Damaged { .. })) => {
+            output.line(&output.toned(Tone::Warn, &sanitize(&other.to_string())))?;
             None
         }
         recovered => recovered.map_err(trouble)?,
@@ -192,7 +196,7 @@ pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     match recovered {
         Some(change) => {
             // Other services start with the files; LibreMesh's with those that it made before.
-            place.follow(&change)?;
+            place.regenerate(&change)?;
             let text = format!("change {} was not confirmed: reverted", change.number);
             Ok(output.line(&text)?)
         }
@@ -204,7 +208,7 @@ pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
 pub fn print(lines: &[Line], output: &mut Output<'_>) -> io::Result<()> {
     for line in lines {
         let tone = if line.added { Tone::Good } else { Tone::Bad };
-        let text = output.toned(tone, &harmless(&line.to_string()));
+        let text = output.toned(tone, &sanitize(&line.to_string()));
         output.line(&text)?;
     }
     Ok(())

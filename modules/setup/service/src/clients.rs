@@ -6,12 +6,12 @@ use std::path::Path;
 
 use answers::QrPicture;
 use setup_core::choices::{Choices, WireGuardClient};
-use setup_core::messages::{SetupClient, SetupTunnel};
+use setup_core::messages::{SetupClientFile, SetupTunnel};
 use setup_core::openvpn::{Keys, Server, common_name};
-use setup_core::plan::{Config, Inside, MOST_CLIENTS};
-use setup_core::{File, read};
+use setup_core::plan::{Config, Ipv4Cidr, MOST_CLIENTS};
+use setup_core::{FileChange, read};
 
-use super::authority::Authority;
+use super::ca::CertificateAuthority;
 use super::file;
 use super::keys;
 use runtime::Error;
@@ -19,7 +19,7 @@ use runtime::output::qr;
 
 /// Keys and names that were made for clients.
 #[derive(Default)]
-pub struct Made {
+pub struct GeneratedKeys {
     /// WireGuard clients: index in the list, and private key.
     pub wireguard: Vec<(usize, String)>,
     /// OpenVPN clients: names for their certificates.
@@ -27,8 +27,8 @@ pub struct Made {
 }
 
 /// Makes keys and names that choices lack and the router does not have.
-pub fn complete(choices: &mut Choices, config: &Config) -> io::Result<Made> {
-    Ok(Made {
+pub fn complete(choices: &mut Choices, config: &Config) -> io::Result<GeneratedKeys> {
+    Ok(GeneratedKeys {
         wireguard: wireguard(choices, config)?,
         openvpn: openvpn(choices, config)?,
     })
@@ -78,7 +78,11 @@ fn openvpn(choices: &mut Choices, config: &Config) -> io::Result<Vec<String>> {
 }
 
 /// Returns the files of WireGuard clients with new keys, as wg-quick(8) and the apps read them.
-pub fn of_wireguard(config: &Config, choices: &Choices, made: &Made) -> Vec<SetupClient> {
+pub fn of_wireguard(
+    config: &Config,
+    choices: &Choices,
+    made: &GeneratedKeys,
+) -> Vec<SetupClientFile> {
     let (Some(asked), Some(tunnel)) = (&choices.wireguard, read(config).wireguard) else {
         return Vec::new();
     };
@@ -90,7 +94,7 @@ pub fn of_wireguard(config: &Config, choices: &Choices, made: &Made) -> Vec<Setu
             .flatten()
             .find(|other| other.public_key == client.public_key)?;
         let server = keys::public(tunnel.private_key.as_deref()?)?;
-        let inside = Inside::read(&tunnel.address)?;
+        let inside = Ipv4Cidr::read(&tunnel.address)?;
         let endpoint = match asked.endpoint.parse::<Ipv6Addr>() {
             Ok(address) => format!("[{address}]"),
             Err(_) => asked.endpoint.clone(),
@@ -106,7 +110,7 @@ pub fn of_wireguard(config: &Config, choices: &Choices, made: &Made) -> Vec<Setu
             tunnel.port,
         );
         let (side, path) = qr::path(&file)?;
-        Some(SetupClient {
+        Some(SetupClientFile {
             name: client.name.clone(),
             tunnel: SetupTunnel::WireGuard,
             file,
@@ -119,16 +123,16 @@ pub fn of_wireguard(config: &Config, choices: &Choices, made: &Made) -> Vec<Setu
 /// Files of OpenVPN, for the router, and for new clients.
 #[derive(Default)]
 pub struct OpenVpnFiles {
-    pub files: Vec<File>,
-    pub once: Vec<SetupClient>,
+    pub files: Vec<FileChange>,
+    pub once: Vec<SetupClientFile>,
 }
 
 /// Makes the files. `folder` is OpenVPN's; nothing in it is written.
 pub fn of_openvpn(
     folder: &Path,
     config: &Config,
-    made: &Made,
-    authority: Option<&Authority>,
+    made: &GeneratedKeys,
+    authority: Option<&CertificateAuthority>,
 ) -> Result<OpenVpnFiles, Error> {
     let server = Server::of(config);
     let mut all = OpenVpnFiles::default();
@@ -140,7 +144,7 @@ pub fn of_openvpn(
         let new = |name: &String| !server.endpoint.is_empty() && new(name);
         for client in server.clients.iter().filter(|c| new(&c.common_name)) {
             let own = authority.client(folder, &client.common_name)?;
-            all.once.push(SetupClient {
+            all.once.push(SetupClientFile {
                 name: client.name.clone(),
                 tunnel: SetupTunnel::OpenVpn,
                 file: server.client(&Keys {
@@ -160,7 +164,7 @@ pub fn of_openvpn(
 
 /// Returns changed files that follow from the configuration: the server's settings, and its
 /// permitted clients.
-pub fn following(folder: &Path, server: Option<&Server>) -> Result<Vec<File>, Error> {
+pub fn following(folder: &Path, server: Option<&Server>) -> Result<Vec<FileChange>, Error> {
     let mut files = Vec::new();
     let wanted = server.map_or_else(Vec::new, Server::files);
     let mut paths = vec![folder.join("server.conf")];
@@ -177,7 +181,7 @@ pub fn following(folder: &Path, server: Option<&Server>) -> Result<Vec<File>, Er
         let before = file::read(&path)?;
         if before.as_deref() != after {
             let after = after.map(<[u8]>::to_vec);
-            files.push(File {
+            files.push(FileChange {
                 path,
                 before,
                 after,

@@ -3,24 +3,24 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use setup_core::Trouble;
-use setup_core::messages::{SetupDifference, SetupLine, SetupWay};
+use setup_core::JournalError;
+use setup_core::messages::{SetupDifference, SetupLine, SetupReachResult};
 
-use super::apply::{self, How, print, seconds};
+use super::apply::{self, ChangeOptions, print, seconds};
 use super::config::Setup;
+use super::config_store::{ConfigStore, trouble};
 use super::debian::{self, DebianArgs};
-use super::desk::Desk;
 use super::detect::command::{DetectArgs, detect};
 use super::document::{self, ExportArgs, ImportArgs};
-use super::guard;
-use super::place::{Place, trouble};
+use super::planner::Planner;
 use super::serve;
 use super::states::states;
+use super::watchdog;
 use runtime::Error;
 use runtime::command::Format;
 use runtime::config::Source;
 use runtime::output::units::duration;
-use runtime::output::{Align, Cell, Output, Table, Tone, harmless};
+use runtime::output::{Align, Cell, Output, Table, Tone, sanitize};
 use runtime::registry::Context;
 
 /// Change the router's configuration, with automatic rollback
@@ -114,9 +114,9 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     };
     let effective = source.load()?;
     let setup = effective.of::<Setup>();
-    let place = Place::new(setup);
+    let place = ConfigStore::new(setup);
     let output = &mut *context.output;
-    let how = |why, within| How {
+    let how = |why, within| ChangeOptions {
         why,
         who: apply::who(),
         within,
@@ -128,7 +128,7 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
         What::Detect(args) => detect(args, effective.of::<Setup>(), output),
         What::Apply(args) => {
             let how = how(&args.why, args.within);
-            apply::apply(&place, &place.waiting()?, &how, output)
+            apply::apply(&place, &place.staged_changes()?, &how, output)
         }
         What::Confirm => apply::confirm(&place, output),
         What::Revert(RevertArgs { number: None, .. }) => apply::take_back(&place, output),
@@ -139,20 +139,22 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
             let why = format!("as before change {number}");
             apply::apply(&place, &place.former(*number)?, &how(&why, *within), output)
         }
-        What::Export(args) => document::export(&Desk::new(effective.of::<Setup>()), args, output),
+        What::Export(args) => {
+            document::export(&Planner::new(effective.of::<Setup>()), args, output)
+        }
         What::Import(args) => {
             let how = how(&args.why, args.within);
-            document::import(&Desk::new(effective.of::<Setup>()), args, &how, output)
+            document::import(&Planner::new(effective.of::<Setup>()), args, &how, output)
         }
         What::Serve => serve::run(effective.of::<Setup>(), args.config.as_deref()),
         What::Recover => apply::recover(&place, output),
         What::Debian(args) => debian::run(args, &setup.root, output),
-        What::Guard { number } => guard::run(&place, *number),
+        What::Guard { number } => watchdog::run(&place, *number),
     }
 }
 
-fn diff(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
-    let waiting = place.waiting()?;
+fn diff(place: &ConfigStore, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+    let waiting = place.staged_changes()?;
     if format.json {
         let lines = waiting.lines.into_iter().map(|line| SetupLine {
             added: line.added,
@@ -171,7 +173,7 @@ fn diff(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
     Ok(print(&waiting.lines, output)?)
 }
 
-fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+fn show(place: &ConfigStore, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
     let shown = states(place)?;
     if format.json {
         return Ok(output.json(&shown)?);
@@ -185,29 +187,29 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
             duration(left),
             change.why
         );
-        output.line(&harmless(&text))?;
+        output.line(&sanitize(&text))?;
         for line in &change.lines {
-            output.line(&harmless(&format!("  {line}")))?;
+            output.line(&sanitize(&format!("  {line}")))?;
         }
         let pending = place.journal.pending().map_err(trouble)?;
         if let Some(pending) = pending.filter(|pending| !pending.is_finished()) {
-            let text = trouble(Trouble::Unfinished(Box::new(pending.change))).to_string();
-            output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
+            let text = trouble(JournalError::Unfinished(Box::new(pending.change))).to_string();
+            output.line(&output.toned(Tone::Warn, &sanitize(&text)))?;
         }
     }
     if let Some(reach) = &shown.reach {
         let tone = match reach.way {
-            SetupWay::Reached => Tone::Good,
+            SetupReachResult::Reached => Tone::Good,
             _ => Tone::Warn,
         };
-        output.line(&output.toned(tone, &harmless(&reach.says)))?;
+        output.line(&output.toned(tone, &sanitize(&reach.says)))?;
     }
     if let Some(change) = &shown.undone {
         let text = format!(
             "change {} of {} was reverted, the configuration is as before: {}",
             change.number, change.who, change.why
         );
-        output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
+        output.line(&output.toned(Tone::Warn, &sanitize(&text)))?;
     }
     if shown.states.is_empty() {
         return Ok(output.line("no confirmed changes yet")?);

@@ -11,11 +11,11 @@ use std::process::{Command, Stdio};
 use ::uci::Package;
 use clap::Args;
 use setup_core::debian::{
-    self, Access, Content, Machine, Outcome, PACKAGES, Packages, Service, commands,
+    self, Access, Content, Machine, PACKAGES, Packages, Rendering, Service, commands,
 };
 
 use runtime::Error;
-use runtime::output::{Output, harmless};
+use runtime::output::{Output, sanitize};
 
 #[derive(Args, Debug)]
 pub struct DebianArgs {
@@ -47,7 +47,7 @@ pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<
     };
     for note in outcome.notes.iter().filter(|note| named(&note.at)) {
         // The user who applies a change sees only the standard error of this program.
-        eprintln!("{}", harmless(&note.to_string()));
+        eprintln!("{}", sanitize(&note.to_string()));
     }
     zones(&args.root, &outcome)?;
     let difference = write::difference(&args.root, &outcome)?;
@@ -55,7 +55,7 @@ pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<
     if args.dry_run {
         return show(args, &outcome, &difference.services, output);
     }
-    let untold = write::Untold::open(&args.root)?;
+    let untold = write::PendingReloads::open(&args.root)?;
     let mut services = untold.services()?;
     services.extend(difference.services.iter().cloned());
     // Before the first file: if this process is killed below, the next one reloads them.
@@ -68,7 +68,7 @@ pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<
 }
 
 /// Renders the packages in a folder.
-fn render(config: &Path) -> Result<Outcome, Error> {
+fn render(config: &Path) -> Result<Rendering, Error> {
     let mut packages = Packages::new();
     for name in PACKAGES {
         let path = config.join(name);
@@ -77,12 +77,12 @@ fn render(config: &Path) -> Result<Outcome, Error> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
                 let what = format!("cannot read {}", path.display());
-                return Err(Error::because(what, &error, "run it as root"));
+                return Err(Error::with_cause(what, &error, "run it as root"));
             }
         };
         let package = Package::read(name, &text).map_err(|error| {
             let what = format!("cannot read {name}");
-            Error::because(what, &error, "fix the file")
+            Error::with_cause(what, &error, "fix the file")
         })?;
         packages.insert(name.to_owned(), package);
     }
@@ -94,12 +94,12 @@ fn render(config: &Path) -> Result<Outcome, Error> {
         let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let cause = io::Error::other(lines.join("\n"));
         let what = "cannot render the configuration: nothing was written";
-        Error::because(what, &cause, "correct these with `weir uci set`")
+        Error::with_cause(what, &cause, "correct these with `weir uci set`")
     })
 }
 
 /// Refuses a time zone that the machine does not know.
-fn zones(root: &Path, outcome: &Outcome) -> Result<(), Error> {
+fn zones(root: &Path, outcome: &Rendering) -> Result<(), Error> {
     for file in &outcome.files {
         if let Content::Link(to) = &file.content
             && !Path::new(to).exists()
@@ -118,7 +118,7 @@ fn zones(root: &Path, outcome: &Outcome) -> Result<(), Error> {
 /// Returns the commands that reload services.
 fn words(
     args: &DebianArgs,
-    outcome: &Outcome,
+    outcome: &Rendering,
     services: &BTreeSet<Service>,
     present: &BTreeSet<Service>,
 ) -> Vec<Vec<String>> {
@@ -139,7 +139,7 @@ fn words(
 /// Reloads services. A failure does not stop the others.
 fn tell(
     args: &DebianArgs,
-    outcome: &Outcome,
+    outcome: &Rendering,
     services: &BTreeSet<Service>,
     present: &BTreeSet<Service>,
 ) -> Result<(), Error> {
@@ -159,7 +159,11 @@ fn tell(
     }
     let cause = io::Error::other(failed.join("\n"));
     let hint = "the next `weir setup debian` notifies all of them again";
-    Err(Error::because("services refuse their files", &cause, hint))
+    Err(Error::with_cause(
+        "services refuse their files",
+        &cause,
+        hint,
+    ))
 }
 
 /// Runs one command.
@@ -192,7 +196,7 @@ fn one(runner: Option<&Path>, words: &[String]) -> io::Result<()> {
 /// Prints files and commands, without executing anything.
 fn show(
     args: &DebianArgs,
-    outcome: &Outcome,
+    outcome: &Rendering,
     services: &BTreeSet<Service>,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
@@ -204,7 +208,7 @@ fn show(
         };
         output.line(&format!("/{} ({access})", file.path))?;
         for line in file.shown().lines() {
-            output.line(&format!("  {}", harmless(&line.replace('\t', "    "))))?;
+            output.line(&format!("  {}", sanitize(&line.replace('\t', "    "))))?;
         }
     }
     for words in words(args, outcome, services, &outcome.services()) {

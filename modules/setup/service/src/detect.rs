@@ -2,7 +2,7 @@
 
 mod answer;
 pub mod command;
-pub mod looking;
+pub mod detection;
 
 use ::detect::Network;
 
@@ -11,7 +11,7 @@ pub use answer::{answer, evidence};
 use super::config::Setup;
 use super::interfaces::Interfaces;
 use runtime::Error;
-use runtime::uplink::{Found, Look, devices, run};
+use runtime::uplink::{Found, ProbeOptions, devices, run};
 
 /// Returns the port, and the networks of the LAN: given ones, or else those of the configuration.
 ///

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use setup_core::choices::{Choices, FORMAT};
 
-use super::apply::{self, How, print, seconds};
-use super::desk::{Desk, without_secrets};
+use super::apply::{self, ChangeOptions, print, seconds};
+use super::planner::{Planner, without_secrets};
 use runtime::Error;
 use runtime::output::qr;
-use runtime::output::{Output, Tone, harmless};
+use runtime::output::{Output, Tone, sanitize};
 
 /// Bytes of the longest document.
 const LONGEST: u64 = 256 * 1024;
@@ -45,8 +45,8 @@ pub struct ImportArgs {
     pub why: String,
 }
 
-pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let mut choices = desk.look()?.choices.for_others();
+pub fn export(desk: &Planner, args: &ExportArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let mut choices = desk.read_state()?.choices.for_others();
     if args.without_secrets {
         choices = without_secrets(choices).0;
     }
@@ -57,7 +57,7 @@ pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result
         })?;
     }
     let text = toml::to_string(&choices)
-        .map_err(|error| Error::because("cannot write the document", &error, "report this"))?;
+        .map_err(|error| Error::with_cause("cannot write the document", &error, "report this"))?;
     if !args.qr {
         return Ok(output.line(text.trim_end())?);
     }
@@ -74,9 +74,9 @@ pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result
 }
 
 pub fn import(
-    desk: &Desk,
+    desk: &Planner,
     args: &ImportArgs,
-    how: &How<'_>,
+    how: &ChangeOptions<'_>,
     output: &mut Output<'_>,
 ) -> Result<(), Error> {
     let choices = read(&args.file)?;
@@ -84,7 +84,7 @@ pub fn import(
     let waiting = desk.files(&planned);
     if args.dry_run && planned.plan.problems.is_empty() {
         for sentence in &planned.plan.sentences {
-            output.line(&harmless(&sentence.says))?;
+            output.line(&sanitize(&sentence.says))?;
         }
         print(&planned.lines, output)?;
     }
@@ -110,7 +110,7 @@ pub fn import(
         return Ok(());
     }
     for sentence in &planned.plan.sentences {
-        output.line(&output.toned(Tone::Good, &harmless(&sentence.says)))?;
+        output.line(&output.toned(Tone::Good, &sanitize(&sentence.says)))?;
     }
     apply::apply(&desk.place, &waiting, how, output)
 }
@@ -123,7 +123,7 @@ fn read(file: &Path) -> Result<Choices, Error> {
         file.display().to_string()
     };
     let broken = |cause: &dyn std::error::Error, hint: &str| {
-        Error::because(format!("cannot read {shown}"), cause, hint)
+        Error::with_cause(format!("cannot read {shown}"), cause, hint)
     };
     let mut text = Vec::new();
     let opened: std::io::Result<Box<dyn Read>> = if file == Path::new("-") {
@@ -163,7 +163,7 @@ pub fn understood(shown: &str, text: &str) -> Result<Choices, Error> {
         });
         let cause = std::io::Error::other(format!("line {}: {}", line + 1, error.message()));
         let hint = "see docs/setup.md (in a terminal: `weir setup export` prints an example)";
-        Error::because(format!("cannot read {shown}"), &cause, hint)
+        Error::with_cause(format!("cannot read {shown}"), &cause, hint)
     })?;
     let keys: toml::Table = toml::from_str(text).unwrap_or_default();
     if !keys.contains_key("format") {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use setup_core::messages::SetupRelease;
-use setup_core::plan::{Config, Facts, Inside, Policy};
+use setup_core::plan::{Config, Facts, Ipv4Cidr, Policy};
 
 use super::radios::{self, program};
 use runtime::Error;
@@ -45,13 +45,13 @@ impl Board {
 }
 
 /// Reads the properties. `etc` is the folder above the configuration: `/etc`.
-pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
+pub fn read_board(etc: &Path, config: &Config, policy: Policy) -> Board {
     let text = |name: &str| fs::read_to_string(etc.join(name)).unwrap_or_default();
     let (release, year) = release(&text("openwrt_release"), &text("os-release"));
     let board: Value = serde_json::from_str(&text("board.json")).unwrap_or_default();
     let word = |pointer: &str| board.pointer(pointer)?.as_str().map(str::to_owned);
     let openwrt = release.name == "OpenWrt";
-    let radios = radios::look(config, (openwrt, year));
+    let radios = radios::read_radios(config, (openwrt, year));
     let mut lacks = if openwrt {
         lacking_of_openwrt(&root(etc), year)
     } else {
@@ -86,7 +86,7 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
             lan,
             uplink: uplink(etc, config, word("/network/wan/device")),
             radios,
-            lacks,
+            missing: lacks,
             policy,
             score: None,
             openvpn_keys: String::new(),
@@ -114,7 +114,7 @@ fn sockets() -> Vec<String> {
 }
 
 /// Returns present networks of the uplink, but not those of the LAN's device.
-fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Inside> {
+fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Ipv4Cidr> {
     // Another folder may be another router's.
     let routes = match etc == Path::new("/etc") {
         true => fs::read_to_string("/proc/net/route").unwrap_or_default(),
@@ -128,7 +128,7 @@ fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Inside> {
         .filter_map(|entry| {
             let address = entry.address?.as_sockaddr_in()?.ip();
             let mask = entry.netmask?.as_sockaddr_in()?.ip();
-            Inside::of_mask(&address.to_string(), &mask.to_string())
+            Ipv4Cidr::of_mask(&address.to_string(), &mask.to_string())
         })
         .collect()
 }

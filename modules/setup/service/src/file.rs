@@ -12,7 +12,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
             let what = format!("cannot read {}", path.display());
-            Err(Error::because(what, &error, "run it as root"))
+            Err(Error::with_cause(what, &error, "run it as root"))
         }
     }
 }

@@ -1,34 +1,34 @@
 //! Setup: the router's configuration.
 
-mod apart;
 mod apply;
-mod authority;
+mod blocking;
+mod ca;
 mod clients;
 mod command;
 pub mod config;
+mod config_store;
 mod debian;
-mod desk;
 pub mod detect;
 mod document;
 mod facts;
 mod file;
-mod guard;
 mod interfaces;
 mod keys;
-mod place;
+mod planner;
 mod ports;
 mod radios;
-mod reach;
+mod reachability;
 mod ruleset;
-mod running;
 mod serve;
+mod setup_module;
 mod states;
 mod uci;
+mod watchdog;
 
-use runtime::registry::{Command, Entry, Group};
+use runtime::registry::{Command, Group, ModuleEntry};
 
 /// The router's configuration.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ModuleEntry = ModuleEntry {
     sections: &config::SECTIONS,
     commands: || {
         vec![
@@ -36,6 +36,6 @@ pub const ENTRY: Entry = Entry {
             Command::printing(Group::Change, "uci", uci::run),
         ]
     },
-    begin: Some(running::begin),
-    ..Entry::named("setup")
+    begin: Some(setup_module::begin),
+    ..ModuleEntry::named("setup")
 };

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use api::{Asked, Method, Nothing, Problem, Route, Who};
-use setup_core::messages::{SetupDone, SetupPorts, SetupPortsWish};
+use api::{AccessLevel, ApiRequest, EmptyBody, Method, Problem, Route};
+use setup_core::messages::{SetupOutcome, SetupPorts, SetupPortsRequest};
 use setup_core::plan::ports::{Refusal, change, is_lime, uses};
 
-use super::apart::{apart, problem, told_apart};
-use super::apply::{self, BOUNDS, How};
+use super::apply::{self, BOUNDS, ChangeOptions};
+use super::blocking::{problem, run_blocking, run_blocking_with_problem};
 use super::config::Setup;
-use super::desk::{Desk, lines};
-use super::place::{Waiting, trouble};
-use super::states::told;
+use super::config_store::{StagedChanges, trouble};
+use super::planner::{Planner, lines};
+use super::states::to_setup_change;
 use runtime::Error;
 
 /// Author of changes of ports, in the journal.
@@ -25,22 +25,22 @@ pub fn routes(setup: &Setup, config: Option<&Path>) -> [Route; 2] {
     let (setup, config) = (Arc::new(setup.clone()), config.map(Path::to_owned));
     let same = Arc::clone(&setup);
     [
-        Route::later(
+        Route::new_async(
             Method::GET,
             "/v1/setup/ports",
-            Who::Root,
-            move |_: Asked<(), Nothing>| {
+            AccessLevel::Root,
+            move |_: ApiRequest<(), EmptyBody>| {
                 let setup = Arc::clone(&same);
-                apart(move || look(&setup))
+                run_blocking(move || look(&setup))
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/setup/ports",
-            Who::Root,
-            move |asked: Asked<(), SetupPortsWish>| {
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), SetupPortsRequest>| {
                 let (setup, config) = (Arc::clone(&setup), config.clone());
-                told_apart(move || make(&setup, config.as_deref(), &asked.body))
+                run_blocking_with_problem(move || make(&setup, config.as_deref(), &asked.body))
             },
         ),
     ]
@@ -48,7 +48,7 @@ pub fn routes(setup: &Setup, config: Option<&Path>) -> [Route; 2] {
 
 /// Returns the use of each port.
 fn look(setup: &Setup) -> Result<SetupPorts, Error> {
-    let looked = Desk::new(setup).look()?;
+    let looked = Planner::new(setup).read_state()?;
     let system = match is_lime(&looked.config) {
         true => "libremesh".to_owned(),
         false => looked.board.release.name.to_lowercase(),
@@ -63,10 +63,10 @@ fn look(setup: &Setup) -> Result<SetupPorts, Error> {
 fn make(
     setup: &Setup,
     config: Option<&Path>,
-    asked: &SetupPortsWish,
-) -> Result<SetupDone, Problem> {
+    asked: &SetupPortsRequest,
+) -> Result<SetupOutcome, Problem> {
     let told_as = |error: Error| problem(&error);
-    let desk = Desk::new(setup);
+    let desk = Planner::new(setup);
     desk.place.recover().map_err(told_as)?;
     let pending = desk.place.journal.pending().map_err(trouble);
     if let Some(pending) = pending.map_err(told_as)? {
@@ -86,10 +86,10 @@ fn make(
         let hint = "commit or revert them, and try again";
         return Err(Problem::new(409, "waits", what, hint));
     }
-    let looked = desk.look().map_err(told_as)?;
+    let looked = desk.read_state().map_err(told_as)?;
     looked.board.known().map_err(told_as)?;
     let after = change(&asked.ports, &looked.config, &looked.board.facts).map_err(refused)?;
-    let waiting = Waiting {
+    let waiting = StagedChanges {
         files: desk.place.files(&looked.config, &after).map_err(told_as)?,
         lines: lines(&looked.config, &after),
         once: Vec::new(),
@@ -99,15 +99,15 @@ fn make(
         let what = "the ports already match";
         return Err(Problem::new(409, "nothing", what, "no action needed"));
     }
-    let how = How {
+    let how = ChangeOptions {
         why: &asked.why,
         who: WHO.to_owned(),
         within: asked.within.unwrap_or(WITHIN).clamp(BOUNDS.0, BOUNDS.1),
         config,
     };
     let (change, _) = apply::make(&desk.place, &waiting, &how).map_err(told_as)?;
-    Ok(SetupDone {
-        change: told(change, Some(how.within)),
+    Ok(SetupOutcome {
+        change: to_setup_change(change, Some(how.within)),
         address: None,
         once: Vec::new(),
     })

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use kernel::io::Nl80211;
 use kernel::nl80211::{Band, Wiphy};
-use setup_core::plan::{Air, Channel, Config, Radio};
+use setup_core::plan::{Channel, Config, Radio, RadioChannels};
 use tracing::debug;
 
 use runtime::uplink::inside;
@@ -29,7 +29,7 @@ struct Hardware {
 }
 
 /// Reads the radios. `openwrt`: true on OpenWrt; `year`: OpenWrt release whose options are taken.
-pub fn look(config: &Config, (openwrt, year): (bool, u16)) -> Vec<Radio> {
+pub fn read_radios(config: &Config, (openwrt, year): (bool, u16)) -> Vec<Radio> {
     let names: Vec<String> = config
         .of_type("wireless", "wifi-device")
         .map(|section| section.name.clone())
@@ -81,7 +81,7 @@ fn radio(config: &Config, name: &str, programs: &Radio, told: Option<&Wiphy>) ->
             radar: channel.radar,
         })
     });
-    radio.air = Some(Air {
+    radio.air = Some(RadioChannels {
         country: told.country.clone(),
         channels: channels.collect(),
     });

@@ -7,25 +7,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use answers::{QrPicture, SetupPort};
-use api::{Asked, Limits, Listener, Method, Nothing, Route, Routes, Who};
-use setup_core::Trouble;
+use api::{AccessLevel, ApiRequest, EmptyBody, Limits, Listener, Method, Route, Routes};
+use setup_core::JournalError;
 use setup_core::choices::{Choices, FORMAT};
 use setup_core::messages::{
-    SetupChange, SetupChoices, SetupConfirm, SetupDocument, SetupDone, SetupJoin, SetupLine,
+    SetupChange, SetupChoices, SetupConfirm, SetupDocument, SetupJoin, SetupLine, SetupOutcome,
     SetupPlan, SetupRevert, SetupRouter,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
-use super::apart::{apart, problem};
-use super::apply::{self, BOUNDS, How};
+use super::apply::{self, BOUNDS, ChangeOptions};
+use super::blocking::{problem, run_blocking};
 use super::config::Setup;
-use super::desk::{Desk, without_secrets};
-use super::detect::looking::Looking;
+use super::config_store::{ConfigStore, trouble};
+use super::detect::detection::Detection;
 use super::document;
-use super::place::{Place, trouble};
+use super::planner::{Planner, without_secrets};
 use super::ports;
-use super::states::{states, told};
+use super::states::{states, to_setup_change};
 use runtime::Error;
 use runtime::config::LogLevel;
 use runtime::log;
@@ -50,13 +50,13 @@ pub const LONGEST: usize = 64 * 1024;
 pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
     log::start(LogLevel::default());
     let failed =
-        |error: std::io::Error| Error::because("cannot catch signals", &error, "report this");
-    let place = Place::new(setup);
+        |error: std::io::Error| Error::with_cause("cannot catch signals", &error, "report this");
+    let place = ConfigStore::new(setup);
     let runtime = runtime::event_loop()?;
     let ended = runtime.block_on(async {
         let listener = Listener::bind(&setup.socket).map_err(|error| {
             let hint = "end the other process, or name another socket as `socket` under [setup]";
-            Error::because("cannot listen for the setup process", &error, hint)
+            Error::with_cause("cannot listen for the setup process", &error, hint)
         })?;
         info!(socket = %setup.socket.display(), "setup process ready for the page");
         let routes = routes(setup, config);
@@ -80,7 +80,7 @@ pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
 }
 
 /// Undoes unconfirmed changes, for ever: a second safeguard, beside the guard of each change.
-async fn guard(place: &Place) {
+async fn guard(place: &ConfigStore) {
     loop {
         let change = match place.put_back_late() {
             Ok(Some(change)) => {
@@ -91,7 +91,7 @@ async fn guard(place: &Place) {
             Err(error) => {
                 warn!("{error}");
                 match error {
-                    Trouble::Refused { change, .. } => Some(*change),
+                    JournalError::Refused { change, .. } => Some(*change),
                     _ => None,
                 }
             }
@@ -112,13 +112,13 @@ struct Server {
 }
 
 impl Server {
-    fn desk(&self) -> Desk {
-        Desk::new(&self.setup)
+    fn desk(&self) -> Planner {
+        Planner::new(&self.setup)
     }
 
     fn router(&self) -> Result<SetupRouter, Error> {
         let desk = self.desk();
-        let looked = desk.look()?;
+        let looked = desk.read_state()?;
         let (choices, kept) = without_secrets(looked.choices);
         let states = states(&desk.place)?;
         let facts = looked.board.facts;
@@ -143,7 +143,7 @@ impl Server {
         let pending = place.journal.pending().map_err(trouble)?;
         Ok(pending.map(|pending| {
             let left = pending.change.until.left(&now).unwrap_or(0);
-            told(pending.change, Some(left))
+            to_setup_change(pending.change, Some(left))
         }))
     }
 
@@ -160,23 +160,26 @@ impl Server {
             lines: planned.lines.into_iter().map(line).collect(),
             sentences: planned.plan.sentences,
             strength: planned.strength,
-            address: planned.plan.moved.map(|inside| inside.address.to_string()),
+            address: planned
+                .plan
+                .new_lan
+                .map(|inside| inside.address.to_string()),
         })
     }
 
-    fn apply(&self, asked: &SetupChoices) -> Result<SetupDone, Error> {
+    fn apply(&self, asked: &SetupChoices) -> Result<SetupOutcome, Error> {
         let desk = self.desk();
         let planned = desk.plan_whole(format(asked)?)?;
         let waiting = desk.files(&planned)?;
         let how = self.how(&asked.why, asked.within);
-        let change = if planned.plan.moved.is_some() {
-            let change = apply::put(&desk.place, &waiting, &how)?;
+        let change = if planned.plan.new_lan.is_some() {
+            let change = apply::put_in_place(&desk.place, &waiting, &how)?;
             let place = desk.place;
             let same = change.clone();
             // The answer goes first: it contains the router's new address, and files shown once.
             std::thread::spawn(move || {
                 std::thread::sleep(ANSWERED);
-                if let Err(error) = apply::tell(&place, &same) {
+                if let Err(error) = apply::reload_services(&place, &same) {
                     warn!("{error}");
                 }
             });
@@ -184,15 +187,18 @@ impl Server {
         } else {
             apply::make(&desk.place, &waiting, &how)?.0
         };
-        Ok(SetupDone {
-            change: told(change, Some(how.within)),
-            address: planned.plan.moved.map(|inside| inside.address.to_string()),
+        Ok(SetupOutcome {
+            change: to_setup_change(change, Some(how.within)),
+            address: planned
+                .plan
+                .new_lan
+                .map(|inside| inside.address.to_string()),
             once: waiting.once,
         })
     }
 
-    fn how<'a>(&'a self, why: &'a str, within: Option<u64>) -> How<'a> {
-        How {
+    fn how<'a>(&'a self, why: &'a str, within: Option<u64>) -> ChangeOptions<'a> {
+        ChangeOptions {
             why,
             who: "the page".to_owned(),
             within: within.unwrap_or(WITHIN).clamp(BOUNDS.0, BOUNDS.1),
@@ -201,13 +207,14 @@ impl Server {
     }
 
     fn join(&self) -> Result<SetupJoin, Error> {
-        let choices = self.desk().look()?.choices;
+        let choices = self.desk().read_state()?.choices;
         let none = || {
             let hint = "configure a mesh in the wizard first";
             Error::new("this router is not in a mesh", hint)
         };
-        let document = toml::to_string(&choices.to_join().ok_or_else(none)?)
-            .map_err(|error| Error::because("cannot write the document", &error, "report this"))?;
+        let document = toml::to_string(&choices.to_join().ok_or_else(none)?).map_err(|error| {
+            Error::with_cause("cannot write the document", &error, "report this")
+        })?;
         let (side, path) = qr::path(document.trim_end()).ok_or_else(none)?;
         Ok(SetupJoin {
             document,
@@ -215,7 +222,7 @@ impl Server {
         })
     }
 
-    fn confirm(&self, asked: SetupConfirm) -> Result<SetupDone, Error> {
+    fn confirm(&self, asked: SetupConfirm) -> Result<SetupOutcome, Error> {
         let place = self.desk().place;
         place.recover()?;
         let pending = place.journal.pending().map_err(trouble)?;
@@ -237,7 +244,7 @@ impl Server {
         loop {
             match place.journal.confirm() {
                 // Services are reloading.
-                Err(Trouble::Unfinished(_)) if begun.elapsed() < FINISHED => {
+                Err(JournalError::Unfinished(_)) if begun.elapsed() < FINISHED => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
                 confirmed => return Ok(done(confirmed.map_err(trouble)?, None)),
@@ -245,13 +252,13 @@ impl Server {
         }
     }
 
-    fn revert(&self, asked: SetupRevert) -> Result<SetupDone, Error> {
+    fn revert(&self, asked: SetupRevert) -> Result<SetupOutcome, Error> {
         let place = self.desk().place;
         let Some(number) = asked.number else {
             let pending = place.journal.pending().map_err(trouble)?;
             let other = |wanted| pending.is_none_or(|waits| waits.change.number != wanted);
             if asked.waiting.is_some_and(other) {
-                return Err(trouble(Trouble::Nothing));
+                return Err(trouble(JournalError::Nothing));
             }
             let (change, _) = place.undo()?;
             return Ok(done(change, None));
@@ -274,9 +281,9 @@ fn format(asked: &SetupChoices) -> Result<&Choices, Error> {
     }
 }
 
-fn done(change: setup_core::Change, left: Option<u64>) -> SetupDone {
-    SetupDone {
-        change: told(change, left),
+fn done(change: setup_core::Change, left: Option<u64>) -> SetupOutcome {
+    SetupOutcome {
+        change: to_setup_change(change, left),
         address: None,
         once: Vec::new(),
     }
@@ -288,7 +295,7 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
         config: config.map(Path::to_owned),
     });
     let me = || Arc::clone(&server);
-    let looking = Looking::default();
+    let looking = Detection::default();
     let seen = looking.clone();
     let detect = me();
     let (look, join, plan, apply, confirm, revert) = (me(), me(), me(), me(), me(), me());
@@ -297,39 +304,39 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
     Routes::new([
         used,
         use_as,
-        Route::later(
+        Route::new_async(
             Method::GET,
             "/v1/setup",
-            Who::Root,
-            move |_: Asked<(), Nothing>| {
+            AccessLevel::Root,
+            move |_: ApiRequest<(), EmptyBody>| {
                 let server = Arc::clone(&look);
-                apart(move || server.router())
+                run_blocking(move || server.router())
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::GET,
             PENDING,
-            Who::Root,
-            move |_: Asked<(), Nothing>| {
+            AccessLevel::Root,
+            move |_: ApiRequest<(), EmptyBody>| {
                 let server = Arc::clone(&waits);
-                apart(move || server.pending())
+                run_blocking(move || server.pending())
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::GET,
             "/v1/setup/join",
-            Who::Root,
-            move |_: Asked<(), Nothing>| {
+            AccessLevel::Root,
+            move |_: ApiRequest<(), EmptyBody>| {
                 let server = Arc::clone(&join);
-                apart(move || server.join())
+                run_blocking(move || server.join())
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/setup/read",
-            Who::Root,
-            move |asked: Asked<(), SetupDocument>| {
-                apart(move || {
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), SetupDocument>| {
+                run_blocking(move || {
                     let choices = document::understood("the document", &asked.body.document)?;
                     Ok(SetupChoices {
                         choices,
@@ -338,50 +345,52 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
                 })
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/setup/plan",
-            Who::Root,
-            move |asked: Asked<(), SetupChoices>| {
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), SetupChoices>| {
                 let server = Arc::clone(&plan);
-                apart(move || server.plan(&asked.body))
+                run_blocking(move || server.plan(&asked.body))
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/setup/apply",
-            Who::Root,
-            move |asked: Asked<(), SetupChoices>| {
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), SetupChoices>| {
                 let server = Arc::clone(&apply);
-                apart(move || server.apply(&asked.body))
+                run_blocking(move || server.apply(&asked.body))
             },
         ),
-        Route::get("/v1/setup/detect", Who::Root, move |()| Ok(seen.so_far())),
+        Route::get("/v1/setup/detect", AccessLevel::Root, move |()| {
+            Ok(seen.so_far())
+        }),
         Route::new(
             Method::POST,
             "/v1/setup/detect",
-            Who::Root,
-            move |asked: Asked<(), SetupPort>| {
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), SetupPort>| {
                 let begun = looking.begin(asked.body.port, &detect.setup);
                 begun.map_err(|error| problem(&error))
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/setup/confirm",
-            Who::Root,
-            move |asked: Asked<(), SetupConfirm>| {
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), SetupConfirm>| {
                 let server = Arc::clone(&confirm);
-                apart(move || server.confirm(asked.body))
+                run_blocking(move || server.confirm(asked.body))
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/setup/revert",
-            Who::Root,
-            move |asked: Asked<(), SetupRevert>| {
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), SetupRevert>| {
                 let server = Arc::clone(&revert);
-                apart(move || server.revert(asked.body))
+                run_blocking(move || server.revert(asked.body))
             },
         ),
     ])

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use atlas::asked::Asked;
 use atlas::chart::{self, Chart, Parameter};
+use atlas::chart_query::ChartQuery;
 use atlas::{answer, svg};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -194,7 +194,7 @@ impl Case {
     pub fn run(&mut self, store: &Connection, engines: &mut Engines) -> Result<()> {
         let took = match &self.kind {
             Kind::Chart(chart, query) => {
-                let asked = Asked::read(query)?;
+                let asked = ChartQuery::read(query)?;
                 let (figure, took) = Took::of(|| Ok(chart.figure(store, &asked)))?;
                 let figure = match figure {
                     Ok(figure) => figure,

@@ -2,10 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::part::{column, communities, lines, unknown};
-use super::range::{Range, Reads};
+use super::helpers::{column, communities, lines, unknown};
+use super::range::{Range, RowScope};
 use super::{Chart, sums};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Cell, Figure, Plot, Series, Style, Table};
 use crate::text::Language;
@@ -29,9 +29,9 @@ impl Chart for Births {
         )
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
-        let range = Range::of(store, asked, Reads::One)?;
+        let range = Range::of(store, asked, RowScope::One)?;
         let totals = sums::totals(store, range.by, range.numbers())?;
         // Counts: at the begin of the record, appeared, gone.
         let mut counts = vec![[0_i64; 3]; totals.len()];

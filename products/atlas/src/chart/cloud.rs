@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::range::Period;
 use super::{Chart, Parameter, rank};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Figure, Plot};
 use crate::text::Language;
@@ -34,7 +34,7 @@ impl Chart for Cloud {
         &[Parameter::At, Parameter::Count, Parameter::Group]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
         let period = Period::of(store, asked)?;
         let ranking = rank::of(store, asked, &period)?;
@@ -50,7 +50,7 @@ impl Chart for Cloud {
             from: period.range.from(),
             to: period.range.to(),
             by: period.range.by,
-            plot: Plot::Words(shown.iter().map(rank::Ranked::bar).collect()),
+            plot: Plot::Words(shown.iter().map(rank::RankedCommunity::bar).collect()),
             table: rank::table(&shown, language, Vec::new(), |_| Vec::new()),
         })
     }

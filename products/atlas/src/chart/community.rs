@@ -2,27 +2,27 @@
 
 use rusqlite::Connection;
 
-use super::part::{column, kinds, lines, mean, nodes, odd, parts, unknown};
-use super::range::{Range, Reads, label};
+use super::helpers::{column, kinds, lines, mean, nodes, odd, parts, unknown};
+use super::range::{Range, RowScope, label};
 use super::sums::{self, Community, Profiles, Sum};
 use super::{Chart, Parameter, rank};
-use crate::asked::{Asked, COMPARED};
+use crate::chart_query::{COMPARED, ChartQuery};
 use crate::error::Error;
 use crate::figure::{Cell, Figure, Odd, Plot, Series, Table};
-use crate::nearest::meant;
 use crate::snapshot::Profile;
+use crate::suggestions::meant;
 use crate::text::{Language, folded};
 use crate::time::{Unit, day};
 
-mod beside;
+mod comparison;
 
 /// Largest number of changes listed.
 const CHANGES: usize = 40;
 
 /// See the module.
-pub struct OfOne;
+pub struct CommunityHistory;
 
-impl Chart for OfOne {
+impl Chart for CommunityHistory {
     fn name(&self) -> &'static str {
         "community"
     }
@@ -42,22 +42,22 @@ impl Chart for OfOne {
         &[Parameter::Key]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
         let mut profiles = Profiles::new(store);
         let mut found = find(store, asked, &mut profiles)?;
         if found.len() > 1 {
-            return beside::figure(store, asked, &found, &mut profiles);
+            return comparison::figure(store, asked, &found, &mut profiles);
         }
         let Some(community) = found.pop() else {
             return Ok(empty(
                 self.title(language),
-                Range::of(store, asked, Reads::One)?,
+                Range::of(store, asked, RowScope::One)?,
                 language,
             ));
         };
         let profile = profiles.get(community.profile.unwrap_or(0))?;
-        let range = Range::of(store, asked, Reads::One)?;
+        let range = Range::of(store, asked, RowScope::One)?;
         let sums = sums::of(store, range.by, range.numbers(), community.id)?;
         let mut notes = range.notes.clone();
         notes.extend(facts(&community, &profile, &range, language));
@@ -107,7 +107,7 @@ impl Chart for OfOne {
 /// none. A name may have commas in it, so the whole text is tried before its parts.
 fn find(
     store: &Connection,
-    asked: &Asked,
+    asked: &ChartQuery,
     profiles: &mut Profiles<'_>,
 ) -> Result<Vec<Community>, Error> {
     let Some(key) = &asked.key else {
@@ -209,7 +209,7 @@ fn empty(title: &str, range: Range, language: Language) -> Figure {
             Vec::new(),
             true,
             nodes(language),
-            &Asked::default(),
+            &ChartQuery::default(),
         )),
         notes: range.notes,
         odd: 0,

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::groups::{Groups, Measure, Order, Shape};
 use super::{Chart, Parameter};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::country;
 use crate::error::Error;
 use crate::figure::Figure;
@@ -33,7 +33,7 @@ impl Chart for Countries {
         &[Parameter::Share]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
         let groups = Groups::of_profiles(store, asked, false, |profile| {
             // Stores of earlier imports have it as it was written.

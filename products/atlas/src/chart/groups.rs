@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::Connection;
 
-use super::part::{column, communities, hundredths, lines, nodes, odd, rounded, unknown};
-use super::range::{Range, Reads};
+use super::helpers::{column, communities, hundredths, lines, nodes, odd, rounded, unknown};
+use super::range::{Range, RowScope};
 use super::sums::{self, Profiles, Total};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Cell, Figure, Plot, Series, Style, Table};
 use crate::snapshot::Profile;
@@ -83,11 +83,11 @@ impl Groups {
     /// parts.
     pub fn of_profiles(
         store: &Connection,
-        asked: &Asked,
+        asked: &ChartQuery,
         divided: bool,
         of: impl Fn(&Profile) -> Vec<String>,
     ) -> Result<Self, Error> {
-        let range = Range::of(store, asked, Reads::All)?;
+        let range = Range::of(store, asked, RowScope::All)?;
         let (by, numbers) = (range.by, range.numbers());
         let mut groups = Self::new(store, range)?;
         let mut profiles = Profiles::new(store);
@@ -143,7 +143,7 @@ impl Groups {
         }
     }
 
-    pub fn figure(self, asked: &Asked, shape: &Shape<'_>) -> Figure {
+    pub fn figure(self, asked: &ChartQuery, shape: &Shape<'_>) -> Figure {
         let language = asked.language;
         let order = self.order(shape);
         let of = |tally: &Tally| match shape.measure {

@@ -2,10 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::part::{column, communities, lines, mean, means, nodes, odd, status, unknown};
-use super::range::{Range, Reads};
+use super::helpers::{column, communities, lines, mean, means, nodes, odd, status, unknown};
+use super::range::{Range, RowScope};
 use super::{Chart, sums};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Cell, Figure, Odd, Plot, Series, Table};
 use crate::text::Language;
@@ -31,9 +31,9 @@ impl Chart for Growth {
         )
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
-        let range = Range::of(store, asked, Reads::One)?;
+        let range = Range::of(store, asked, RowScope::One)?;
         let totals = sums::totals(store, range.by, range.numbers())?;
         let parts = status(language);
         let series = parts.iter().enumerate().map(|(index, (key, name, style))| {

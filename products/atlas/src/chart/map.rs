@@ -2,11 +2,11 @@
 
 use rusqlite::Connection;
 
-use super::part::column;
+use super::helpers::column;
 use super::range::Period;
-use super::rank::{self, Ranked};
+use super::rank::{self, RankedCommunity};
 use super::{Chart, Parameter};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Cell, Figure, Plot, Point};
 use crate::text::Language;
@@ -37,8 +37,8 @@ impl Chart for Heat {
         &[Parameter::At]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
-        let nodes = |one: &Ranked| one.counted.iter().sum();
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
+        let nodes = |one: &RankedCommunity| one.counted.iter().sum();
         let most = Some(most(store)?);
         figure(store, asked, self.title(asked.language), most, nodes)
     }
@@ -64,7 +64,7 @@ impl Chart for Map {
         &[Parameter::At]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         figure(store, asked, self.title(asked.language), None, |one| {
             one.nodes
         })
@@ -89,15 +89,15 @@ fn most(store: &Connection) -> Result<f64, Error> {
 
 fn figure(
     store: &Connection,
-    asked: &Asked,
+    asked: &ChartQuery,
     title: &str,
     heat: Option<f64>,
-    nodes: impl Fn(&Ranked) -> i64,
+    nodes: impl Fn(&RankedCommunity) -> i64,
 ) -> Result<Figure, Error> {
     let language = asked.language;
     let period = Period::of(store, asked)?;
     // A metacommunity has no place of its own.
-    let asked = Asked {
+    let asked = ChartQuery {
         group: false,
         ..asked.clone()
     };
@@ -105,7 +105,7 @@ fn figure(
     let mut shown = ranking.ranked;
     shown.retain(|one| nodes(one) > 0);
     let all = shown.iter().map(&nodes).sum::<i64>();
-    let place = |one: &Ranked| place(one.profile.latitude, one.profile.longitude);
+    let place = |one: &RankedCommunity| place(one.profile.latitude, one.profile.longitude);
     shown.retain(|one| place(one).is_some());
     let placed = shown.iter().map(&nodes).sum::<i64>();
     if placed < all {

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::part::{column, mean, nodes, odd};
-use super::range::{Range, Reads};
+use super::helpers::{column, mean, nodes, odd};
+use super::range::{Range, RowScope};
 use super::sums::{self, Profiles};
 use super::{Chart, Parameter, rank};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Bar, Cell, Figure, Plot, Table};
 use crate::text::Language;
@@ -51,9 +51,9 @@ impl Chart for Race {
         &[Parameter::At, Parameter::Count]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
-        let range = Range::of(store, asked, Reads::All)?;
+        let range = Range::of(store, asked, RowScope::All)?;
         let n = asked.n.unwrap_or(USUAL);
         let communities = sums::communities(store)?;
         // Positions in the order of keys, which decides ties.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use rusqlite::Connection;
 
-use crate::asked::{Asked, POINTS, Span};
+use crate::chart_query::{ChartQuery, POINTS, Span};
 use crate::error::Error;
 use crate::text::Language;
 use crate::time::{Unit, day, iso};
@@ -47,7 +47,7 @@ pub(crate) fn nearest(store: &Connection, from: i64, to: i64) -> Result<Option<i
 
 /// Rows that a chart reads for each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reads {
+pub(super) enum RowScope {
     /// A row of the whole directory, or of one community.
     One,
     /// A row of each community.
@@ -69,7 +69,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    pub fn of(store: &Connection, asked: &Asked, reads: Reads) -> Result<Self, Error> {
+    pub fn of(store: &Connection, asked: &ChartQuery, reads: RowScope) -> Result<Self, Error> {
         let record = record(store)?;
         let (begin, end) = (
             asked.from.map(|span| span.begin),
@@ -103,7 +103,7 @@ impl Range {
         if range.points() > POINTS {
             return Err(too_many(&range));
         }
-        if reads == Reads::All {
+        if reads == RowScope::All {
             let most = if asked.by.is_some() { ROWS } else { USUAL_ROWS };
             while range.by != Unit::Month && range.rows(store)? > most {
                 if asked.by == Some(range.by) {
@@ -234,7 +234,7 @@ pub(super) struct Period {
 }
 
 impl Period {
-    pub fn of(store: &Connection, asked: &Asked) -> Result<Self, Error> {
+    pub fn of(store: &Connection, asked: &ChartQuery) -> Result<Self, Error> {
         let record = record(store)?;
         let (begin, end) = (
             asked.from.map(|span| span.begin),

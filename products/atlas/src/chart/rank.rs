@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use super::part::{ELSEWHERE, elsewhere, mean, nodes, odd, status, unknown};
+use super::helpers::{ELSEWHERE, elsewhere, mean, nodes, odd, status, unknown};
 use super::range::{Period, Range};
 use super::sums::{self, Profiles, Sum};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Bar, Cell, Column, Table};
 use crate::snapshot::Profile;
@@ -16,7 +16,7 @@ use crate::text::{Language, folded};
 
 /// A community, or a metacommunity.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ranked {
+pub(super) struct RankedCommunity {
     pub key: String,
     pub name: String,
     /// Name, with the key if the name is not unique.
@@ -30,14 +30,18 @@ pub(super) struct Ranked {
 
 /// Ranking of a time.
 pub(super) struct Ranking {
-    pub ranked: Vec<Ranked>,
+    pub ranked: Vec<RankedCommunity>,
     pub notes: Vec<String>,
     /// Number of disbelieved numbers.
     pub odd: i64,
 }
 
 /// Ranks all communities, or those that `only` names; by metacommunity, if requested.
-pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<Ranking, Error> {
+pub(super) fn of(
+    store: &Connection,
+    asked: &ChartQuery,
+    period: &Period,
+) -> Result<Ranking, Error> {
     let range = &period.range;
     let mut sums = HashMap::<i64, Sum>::new();
     sums::each(store, range.by, range.numbers(), |sum| {
@@ -77,7 +81,7 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
 }
 
 /// Ranks each community by its own number, with its last profile.
-fn single(store: &Connection, sums: &HashMap<i64, Sum>) -> Result<Vec<Ranked>, Error> {
+fn single(store: &Connection, sums: &HashMap<i64, Sum>) -> Result<Vec<RankedCommunity>, Error> {
     let mut profiles = Profiles::new(store);
     let mut ranked = Vec::new();
     for community in sums::communities(store)? {
@@ -86,7 +90,7 @@ fn single(store: &Connection, sums: &HashMap<i64, Sum>) -> Result<Vec<Ranked>, E
         };
         let profile = profiles.get(sum.profile)?;
         let name = named(&profile, &community.key);
-        ranked.push(Ranked {
+        ranked.push(RankedCommunity {
             label: name.clone(),
             name,
             key: community.key,
@@ -104,7 +108,7 @@ fn grouped(
     store: &Connection,
     range: &Range,
     sums: &HashMap<i64, Sum>,
-) -> Result<Vec<Ranked>, Error> {
+) -> Result<Vec<RankedCommunity>, Error> {
     let mut said = HashMap::<(i64, i64), [i64; 3]>::new();
     sums::each_profile(store, range.by, range.numbers(), |one| {
         if sums.contains_key(&one.community) {
@@ -135,14 +139,16 @@ fn grouped(
     }
     let totals = sums::totals(store, range.by, range.numbers())?;
     let hours = totals.iter().map(|total| total.hours).sum();
-    let groups = groups.into_iter().map(|(key, (name, counted))| Ranked {
-        key,
-        label: name.clone(),
-        name,
-        profile: Rc::default(),
-        nodes: mean(counted.iter().sum(), hours),
-        counted: counted.map(|part| mean(part, hours)),
-    });
+    let groups = groups
+        .into_iter()
+        .map(|(key, (name, counted))| RankedCommunity {
+            key,
+            label: name.clone(),
+            name,
+            profile: Rc::default(),
+            nodes: mean(counted.iter().sum(), hours),
+            counted: counted.map(|part| mean(part, hours)),
+        });
     Ok(groups.collect())
 }
 
@@ -176,7 +182,7 @@ pub(super) fn tell_apart(bars: &mut [Bar]) {
     apart(bars.map(|(bar, name)| (name.as_str(), bar.key.as_str(), &mut bar.name)));
 }
 
-impl Ranked {
+impl RankedCommunity {
     pub fn bar(&self) -> Bar {
         Bar {
             key: self.key.clone(),
@@ -188,10 +194,10 @@ impl Ranked {
 
 /// Returns the shown ones as a table; `columns` and `cells` add columns.
 pub(super) fn table(
-    shown: &[Ranked],
+    shown: &[RankedCommunity],
     language: Language,
     columns: Vec<Column>,
-    cells: impl Fn(&Ranked) -> Vec<Cell>,
+    cells: impl Fn(&RankedCommunity) -> Vec<Cell>,
 ) -> Table {
     let column = |key, title: &str| Column {
         key,
@@ -225,8 +231,8 @@ pub(super) fn table(
 }
 
 /// Returns a note on the number of communities that are parts of others.
-pub(super) fn within_others(shown: &[Ranked], language: Language) -> Option<String> {
-    let within = |one: &&Ranked| one.nodes > 0 && one.counted == [0; 3];
+pub(super) fn within_others(shown: &[RankedCommunity], language: Language) -> Option<String> {
+    let within = |one: &&RankedCommunity| one.nodes > 0 && one.counted == [0; 3];
     let count = shown.iter().filter(within).count();
     let text = match (count, language) {
         (0, _) => return None,

@@ -4,10 +4,10 @@ use jiff::ToSpan;
 use rusqlite::Connection;
 
 use super::Chart;
-use super::part::{column, hundredths, lines, mean, nodes, odd};
-use super::range::{Range, Reads};
+use super::helpers::{column, hundredths, lines, mean, nodes, odd};
+use super::range::{Range, RowScope};
 use super::sums::{self, Total};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Cell, Figure, Plot, Series, Style, Table};
 use crate::text::Language;
@@ -32,9 +32,9 @@ impl Chart for Rate {
         )
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
-        let range = Range::of(store, asked, Reads::One)?;
+        let range = Range::of(store, asked, RowScope::One)?;
         let by = range.by;
         let totals = sums::totals(store, by, range.numbers())?;
         let back =

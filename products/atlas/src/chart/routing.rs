@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::groups::{Groups, Measure, Order, Shape};
 use super::{Chart, Parameter};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::text::{Language, spelling};
@@ -54,7 +54,7 @@ impl Chart for Routing {
         &[Parameter::Share]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
         let names = names(store)?;
         let groups = Groups::of_profiles(store, asked, asked.share, |profile| {

@@ -3,10 +3,10 @@
 use rusqlite::Connection;
 
 use super::groups::{Groups, Measure, Order, Shape};
-use super::part::mean;
-use super::range::{Range, Reads};
+use super::helpers::mean;
+use super::range::{Range, RowScope};
 use super::{Chart, Parameter, sums};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::text::Language;
@@ -44,9 +44,9 @@ impl Chart for Sizes {
         &[Parameter::Share]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
-        let range = Range::of(store, asked, Reads::All)?;
+        let range = Range::of(store, asked, RowScope::All)?;
         let (by, numbers) = (range.by, range.numbers());
         let mut groups = Groups::new(store, range)?;
         let classes = CLASSES.map(|(least, key, name)| (least, groups.group(key, name)));

@@ -154,7 +154,7 @@ pub(super) fn each(
 
 /// Counts of a community while its profile was the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ProfileCounts {
     pub number: i64,
     pub community: i64,
     pub profile: i64,
@@ -168,7 +168,7 @@ pub(super) fn each_profile(
     store: &Connection,
     by: Unit,
     numbers: RangeInclusive<i64>,
-    mut to: impl FnMut(Said) -> Result<(), Error>,
+    mut to: impl FnMut(ProfileCounts) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let sql = match by {
         Unit::Hour => None,
@@ -186,7 +186,7 @@ pub(super) fn each_profile(
         let mut statement = store.prepare(sql)?;
         let mut rows = statement.query([*numbers.start(), *numbers.end()])?;
         while let Some(row) = rows.next()? {
-            let said = Said {
+            let said = ProfileCounts {
                 number: row.get(0)?,
                 community: row.get(1)?,
                 profile: row.get(2)?,
@@ -201,7 +201,7 @@ pub(super) fn each_profile(
         if changed.contains(&(sum.number, sum.community)) {
             return Ok(());
         }
-        to(Said {
+        to(ProfileCounts {
             number: sum.number,
             community: sum.community,
             profile: sum.profile,

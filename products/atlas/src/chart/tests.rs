@@ -110,7 +110,7 @@ fn store() -> (Directory, Connection) {
 }
 
 fn figure(store: &Connection, chart: &str, query: &str) -> Figure {
-    let asked = Asked::read(query).expect(query);
+    let asked = ChartQuery::read(query).expect(query);
     let chart = find(chart).expect(chart);
     let figure = chart.figure(store, &asked);
     let figure = figure.unwrap_or_else(|error| panic!("{query}: {error}"));
@@ -130,7 +130,7 @@ fn figure(store: &Connection, chart: &str, query: &str) -> Figure {
 }
 
 fn error(store: &Connection, chart: &str, query: &str) -> String {
-    let asked = Asked::read(query).expect(query);
+    let asked = ChartQuery::read(query).expect(query);
     let answer = find(chart).expect(chart).figure(store, &asked);
     answer.expect_err(query).to_string()
 }
@@ -336,7 +336,7 @@ fn any_question_has_an_answer_that_holds_together() {
     let asked = |(chart, [from, to, at], by, n, more): (usize, [String; 3], &str, usize, usize)| {
         let more = rest[more];
         let query = format!("key=a&from={from}&to={to}&at={at}&by={by}&n={n}&{more}");
-        let asked = Asked::read(&query).expect("well formed");
+        let asked = ChartQuery::read(&query).expect("well formed");
         match ALL[chart].figure(&store, &asked) {
             Ok(figure) => {
                 prop_assert!(figure.from <= figure.to, "{query}");

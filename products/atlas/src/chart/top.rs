@@ -2,10 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::part::{column, text};
+use super::helpers::{column, text};
 use super::range::Period;
 use super::{Chart, Parameter, rank};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::{Figure, Plot};
 use crate::text::Language;
@@ -35,7 +35,7 @@ impl Chart for Top {
         &[Parameter::At, Parameter::Count, Parameter::Group]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
         let period = Period::of(store, asked)?;
         let mut ranking = rank::of(store, asked, &period)?;
@@ -54,7 +54,7 @@ impl Chart for Top {
             from: period.range.from(),
             to: period.range.to(),
             by: period.range.by,
-            plot: Plot::Bars(shown.iter().map(rank::Ranked::bar).collect()),
+            plot: Plot::Bars(shown.iter().map(rank::RankedCommunity::bar).collect()),
             table: rank::table(&shown, language, vec![meta], |one| {
                 vec![text(one.profile.metacommunity.as_deref())]
             }),

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::groups::{Groups, Measure, Order, Shape};
 use super::{Chart, Parameter};
-use crate::asked::Asked;
+use crate::chart_query::ChartQuery;
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::text::Language;
@@ -34,7 +34,7 @@ impl Chart for Versions {
         &[Parameter::Share]
     }
 
-    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &ChartQuery) -> Result<Figure, Error> {
         let language = asked.language;
         let groups = Groups::of_profiles(store, asked, false, |profile| {
             let version = profile.api.as_deref().map_or("", str::trim);

@@ -11,10 +11,10 @@ use tracing::{info, warn};
 
 use super::data::Data;
 use super::failure::Failure;
-use super::import::{OfMapping, on_interrupt};
+use super::import::{MappingOption, on_interrupt};
 use super::terminal::log;
 use crate::error::Error;
-use crate::read::{self, Follower, Mapping, Told};
+use crate::read::{self, FollowResult, Follower, Mapping};
 use crate::store::Writer;
 
 /// Interval at which a sleeping follower checks for the end.
@@ -40,21 +40,21 @@ pub(super) struct Arguments {
     #[command(flatten)]
     data: Data,
     #[command(flatten)]
-    mapping: OfMapping,
+    mapping: MappingOption,
     #[command(flatten)]
-    every: Every,
+    every: FollowInterval,
 }
 
 /// How often.
 #[derive(Args, Clone, Debug)]
-pub(super) struct Every {
+pub(super) struct FollowInterval {
     /// Minutes between two queries, at least 5
     #[arg(long, value_name = "MINUTES", default_value_t = 60,
           value_parser = clap::value_parser!(u16).range(5..=1440))]
     every: u16,
 }
 
-impl Every {
+impl FollowInterval {
     pub fn follower(&self, url: &str, data: &Path) -> Result<Follower, Error> {
         let follower = Follower::new(url, Duration::from_secs(u64::from(self.every) * 60))?;
         Ok(follower.remember(&data.join(REMEMBERED)))
@@ -81,9 +81,9 @@ pub(super) fn follow(
 ) -> Result<(), Error> {
     read::follow(follower, mapping, store, &mut |told, pause| {
         match told {
-            Told::New { entries, remarks } => info!(entries, remarks, "new snapshot"),
-            Told::Same => info!("no changes"),
-            Told::Failed(why) => warn!(%why, "cannot read the directory"),
+            FollowResult::New { entries, remarks } => info!(entries, remarks, "new snapshot"),
+            FollowResult::Same => info!("no changes"),
+            FollowResult::Failed(why) => warn!(%why, "cannot read the directory"),
         }
         let due = Instant::now() + pause;
         while Instant::now() < due {

@@ -37,18 +37,18 @@ pub(super) struct Arguments {
     #[command(flatten)]
     data: Data,
     #[command(flatten)]
-    mapping: OfMapping,
+    mapping: MappingOption,
 }
 
 /// What files look like.
 #[derive(Args, Clone, Debug)]
-pub(super) struct OfMapping {
+pub(super) struct MappingOption {
     /// Mapping of the files: a TOML file, or the name of a built-in mapping
     #[arg(long, value_name = "FILE|NAME", default_value = "freifunk")]
     mapping: String,
 }
 
-impl OfMapping {
+impl MappingOption {
     pub fn read(&self) -> Result<Mapping, Error> {
         Mapping::named(&self.mapping)
     }

@@ -10,8 +10,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::data::Data;
 use super::failure::Failure;
-use super::follow::{Every, follow};
-use super::import::OfMapping;
+use super::follow::{FollowInterval, follow};
+use super::import::MappingOption;
 use super::terminal::log;
 use crate::client::Proxies;
 use crate::error::Error;
@@ -47,9 +47,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "URL")]
     follow: Option<String>,
     #[command(flatten)]
-    every: Every,
+    every: FollowInterval,
     #[command(flatten)]
-    mapping: OfMapping,
+    mapping: MappingOption,
     /// Public URL, for embedded content [default: the name that each client uses]
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<String>,

@@ -9,8 +9,8 @@ use super::layout::{Page, head, lay, needs_key};
 use super::snippets::{NARROW, discovery, snippets};
 use super::table::table;
 use super::{Reader, Shape, To, escape, format, ledger};
-use crate::asked::{Asked, Look, Span};
 use crate::chart::{Chart, Parameter};
+use crate::chart_query::{ChartQuery, PictureStyle, Span};
 use crate::figure::Figure;
 use crate::svg;
 use crate::time::Unit;
@@ -20,7 +20,7 @@ pub(crate) fn page(
     reader: &Reader,
     chart: &dyn Chart,
     store: &Connection,
-    asked: &Asked,
+    asked: &ChartQuery,
     figure: &Figure,
 ) -> String {
     let name = chart.name();
@@ -34,7 +34,7 @@ pub(crate) fn page(
         true => main.push_str(&form(reader, chart, asked)),
         false => years(reader, chart, store, &mut main),
     }
-    main.push_str(&drawn(reader, chart, figure, asked, Stands::Main));
+    main.push_str(&drawn(reader, chart, figure, asked, ChartPosition::Main));
     notes(reader, figure, asked, &mut main);
     if reader.places.answers() {
         nearest(reader, chart, store, asked, figure, &mut main);
@@ -55,7 +55,7 @@ pub(crate) fn page(
         .into_iter()
         .filter(|(name, _)| name != "lang" && name != "theme");
     // On a server the question is in `pairs`, in a folder in the file's name.
-    let nothing = Asked::default();
+    let nothing = ChartQuery::default();
     let whole = match reader.places.answers() {
         true => &nothing,
         false => asked,
@@ -77,14 +77,19 @@ pub(crate) fn page(
 }
 
 /// The chart alone, for frames.
-pub(crate) fn embed(reader: &Reader, chart: &dyn Chart, asked: &Asked, figure: &Figure) -> String {
+pub(crate) fn embed(
+    reader: &Reader,
+    chart: &dyn Chart,
+    asked: &ChartQuery,
+    figure: &Figure,
+) -> String {
     let mut html = String::new();
     head(reader, &figure.title, "", &mut html);
     let _ = write!(
         html,
         "<body class=\"embed\">\n<main>\n{}<p class=\"source\"><a href=\"{}\" target=\"_blank\" \
          rel=\"noopener\">{} · atlas</a></p>\n</main>\n</body>\n</html>\n",
-        drawn(reader, chart, figure, asked, Stands::Frame),
+        drawn(reader, chart, figure, asked, ChartPosition::Frame),
         escape(
             &reader
                 .places
@@ -97,7 +102,7 @@ pub(crate) fn embed(reader: &Reader, chart: &dyn Chart, asked: &Asked, figure: &
 
 /// Place of a chart.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stands {
+pub(super) enum ChartPosition {
     /// Alone on its page; [`notes`] follow.
     Main,
     /// In a frame of fixed height.
@@ -111,8 +116,8 @@ pub(super) fn drawn(
     reader: &Reader,
     chart: &dyn Chart,
     figure: &Figure,
-    asked: &Asked,
-    stands: Stands,
+    asked: &ChartQuery,
+    stands: ChartPosition,
 ) -> String {
     let link = |only: &[String]| {
         let asked = filtered(asked, only);
@@ -121,7 +126,7 @@ pub(super) fn drawn(
     };
     let links = links(reader, &link);
     // The page's own style sheet has the dark colours.
-    let draw = |look: &Look| {
+    let draw = |look: &PictureStyle| {
         svg::without_sheet(&svg::draw(
             figure,
             chart.name(),
@@ -130,12 +135,12 @@ pub(super) fn drawn(
             links,
         ))
     };
-    let wide = Look {
-        notes: stands != Stands::Main,
-        fit: stands == Stands::Frame,
+    let wide = PictureStyle {
+        notes: stands != ChartPosition::Main,
+        fit: stands == ChartPosition::Frame,
         ..asked.look
     };
-    let narrow = Look {
+    let narrow = PictureStyle {
         width: NARROW.0,
         height: NARROW.1.min(asked.look.height),
         ..wide
@@ -152,15 +157,15 @@ pub(super) fn drawn(
         "<weir-chart src=\"{}\"{}>\n{pictures}</weir-chart>\n",
         reader.href(&To::Chart(chart.name(), Shape::Page, asked)),
         match stands {
-            Stands::Main => " data-main",
-            Stands::Frame => " data-frame",
-            Stands::Among => "",
+            ChartPosition::Main => " data-main",
+            ChartPosition::Frame => " data-frame",
+            ChartPosition::Among => "",
         },
     )
 }
 
 /// Writes the notes of a figure.
-fn notes(reader: &Reader, figure: &Figure, asked: &Asked, html: &mut String) {
+fn notes(reader: &Reader, figure: &Figure, asked: &ChartQuery, html: &mut String) {
     html.push_str("<ul class=\"notes\" data-part=\"notes\">");
     let unbelieved = crate::chart::unbelieved(figure.odd, reader.language);
     for note in &figure.notes {
@@ -184,7 +189,7 @@ fn nearest(
     reader: &Reader,
     chart: &dyn Chart,
     store: &Connection,
-    asked: &Asked,
+    asked: &ChartQuery,
     figure: &Figure,
     html: &mut String,
 ) {
@@ -198,11 +203,11 @@ fn nearest(
     };
     let day = Some(Span::of(Unit::Day, Unit::Day.number(hour)));
     let asked = match chart.parameters().contains(&Parameter::At) {
-        true => Asked {
+        true => ChartQuery {
             at: day,
             ..asked.clone()
         },
-        false => Asked {
+        false => ChartQuery {
             from: day,
             to: day,
             by: None,
@@ -243,7 +248,7 @@ fn years(reader: &Reader, chart: &dyn Chart, store: &Connection, html: &mut Stri
     html.push_str("</p>\n");
 }
 
-fn files(reader: &Reader, name: &str, asked: &Asked, html: &mut String) {
+fn files(reader: &Reader, name: &str, asked: &ChartQuery, html: &mut String) {
     let _ = write!(
         html,
         "<section class=\"card\" data-part=\"files\">\n<h2>{}</h2><p class=\"links\">",
@@ -268,7 +273,7 @@ pub(crate) fn picture(
     reader: &Reader,
     chart: &dyn Chart,
     figure: &Figure,
-    asked: &Asked,
+    asked: &ChartQuery,
 ) -> String {
     let link = |only: &[String]| {
         let asked = filtered(asked, only);
@@ -280,8 +285,8 @@ pub(crate) fn picture(
 }
 
 /// Returns the question restricted to these series.
-fn filtered(asked: &Asked, only: &[String]) -> Asked {
-    Asked {
+fn filtered(asked: &ChartQuery, only: &[String]) -> ChartQuery {
+    ChartQuery {
         only: only.to_vec(),
         ..asked.clone()
     }

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use super::places::own;
 use super::{Reader, Shape, To, escape};
-use crate::asked::Asked;
 use crate::chart::{Chart, Parameter};
+use crate::chart_query::ChartQuery;
 use crate::time::Unit;
 
 /// Returns the HTML of the form, filled with the question.
-pub(super) fn form(reader: &Reader, chart: &dyn Chart, asked: &Asked) -> String {
+pub(super) fn form(reader: &Reader, chart: &dyn Chart, asked: &ChartQuery) -> String {
     let pairs = api::query::decode(&asked.query()).unwrap_or_default();
     let value = |name: &str| {
         let found = pairs.iter().find(|(key, _)| key == name);
@@ -124,7 +124,11 @@ pub(super) fn form(reader: &Reader, chart: &dyn Chart, asked: &Asked) -> String 
 
 /// The chart's address without a question: the form's fields are it.
 fn action(reader: &Reader, chart: &dyn Chart) -> String {
-    let to = reader.href(&To::Chart(chart.name(), Shape::Page, &Asked::default()));
+    let to = reader.href(&To::Chart(
+        chart.name(),
+        Shape::Page,
+        &ChartQuery::default(),
+    ));
     to.split('?').next().unwrap_or_default().to_owned()
 }
 
@@ -136,7 +140,7 @@ mod tests {
     fn the_form_has_what_was_asked() {
         let reader = Reader::of_server("https://example.org");
         let html = |chart: &str, query: &str| {
-            let asked = Asked::read(query).expect(query);
+            let asked = ChartQuery::read(query).expect(query);
             form(&reader, crate::chart::find(chart).expect(chart), &asked)
         };
         let growth = html("growth", "from=2019-10&by=day&only=live");

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::places::{own, word};
 use super::{Reader, Shape, To, escape};
-use crate::asked::Theme;
 use crate::chart::{self, Parameter};
+use crate::chart_query::Theme;
 use crate::text::Language;
 
 /// The project's mark, as in `web/src/shell`.

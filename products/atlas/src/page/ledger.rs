@@ -36,7 +36,7 @@ pub(super) fn seen(reader: &Reader) -> &'static str {
 
 /// Query of the ledger.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct LedgerQuery {
     /// Parts of a file's name, a key, a defect, or its reading.
     pub search: String,
     /// The line that the last page ended with.
@@ -44,7 +44,11 @@ pub(crate) struct Wanted {
 }
 
 /// A page of it.
-pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Result<String, Error> {
+pub(crate) fn page(
+    reader: &Reader,
+    store: &Connection,
+    wanted: &LedgerQuery,
+) -> Result<String, Error> {
     let here = reader.places.address(reader, &To::Ledger(""));
     let path = here.split('?').next().unwrap_or_default().to_owned();
     let mut main = format!(

@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::layout::{Page, lay};
 use super::{Reader, Shape, To, chart, escape, format, ledger};
-use crate::asked::{Asked, Look};
 use crate::chart::Chart;
+use crate::chart_query::{ChartQuery, PictureStyle};
 use crate::error::Error;
 use crate::time::Unit;
 
@@ -130,12 +130,12 @@ fn card(
     html: &mut String,
 ) -> Result<(), Error> {
     let (width, height) = if span > 6 { (960, 400) } else { (560, 400) };
-    let asked = Asked {
-        look: Look {
+    let asked = ChartQuery {
+        look: PictureStyle {
             width,
             height,
             theme: reader.theme,
-            ..Look::default()
+            ..PictureStyle::default()
         },
         ..reader.asks()
     };
@@ -147,7 +147,7 @@ fn card(
          <a href=\"{}\">{}<span class=\"hidden\">: {title}</span></a></div>\n{}</section>\n",
         reader.href(&To::Chart(chart.name(), Shape::Page, &reader.asks())),
         reader.say("More", "Mehr"),
-        chart::drawn(reader, chart, &figure, &asked, chart::Stands::Among),
+        chart::drawn(reader, chart, &figure, &asked, chart::ChartPosition::Among),
     );
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::asset;
 use super::escape;
-use crate::asked::{Asked, Theme};
+use crate::chart_query::{ChartQuery, Theme};
 use crate::german::{Book, Piece};
 use crate::text::Language;
 use crate::time;
@@ -41,10 +41,10 @@ impl Reader {
     }
 
     /// Returns a default question in this reader's language and colours.
-    pub fn asks(&self) -> Asked {
-        let mut asked = Asked {
+    pub fn asks(&self) -> ChartQuery {
+        let mut asked = ChartQuery {
             language: self.language,
-            ..Asked::default()
+            ..ChartQuery::default()
         };
         asked.look.theme = self.theme;
         asked
@@ -94,8 +94,8 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum To<'a> {
     Overview,
-    Chart(&'a str, Shape, &'a Asked),
-    Embed(&'a str, &'a Asked),
+    Chart(&'a str, Shape, &'a ChartQuery),
+    Embed(&'a str, &'a ChartQuery),
     /// Page of a community, by key.
     Community(&'a str),
     Communities,
@@ -180,7 +180,7 @@ fn on_server(reader: &Reader, to: &To<'_>) -> String {
         }
         To::Embed(name, asked) => asked_of(reader, format!("/embed/{name}"), asked),
         To::Community(key) => {
-            let asked = Asked {
+            let asked = ChartQuery {
                 key: Some((*key).to_owned()),
                 ..reader.asks()
             };
@@ -199,7 +199,7 @@ fn on_server(reader: &Reader, to: &To<'_>) -> String {
     }
 }
 
-fn asked_of(reader: &Reader, path: String, asked: &Asked) -> String {
+fn asked_of(reader: &Reader, path: String, asked: &ChartQuery) -> String {
     let mut query = asked.query();
     // English, the default, is stated because a browser may prefer another language.
     if reader.told && asked.language == Language::English {
@@ -278,7 +278,7 @@ fn in_folder(files: &HashSet<String>, to: &To<'_>) -> String {
 }
 
 /// The file of a question: a community, a year, or all there is.
-pub(crate) fn stem(chart: &str, asked: &Asked) -> String {
+pub(crate) fn stem(chart: &str, asked: &ChartQuery) -> String {
     if let Some(key) = &asked.key {
         return community(key);
     }
@@ -324,7 +324,7 @@ mod tests {
                 format!("{root}/about?lang=en&theme=dark")
             );
             // English is stated if requested, although it is the default.
-            let chart = To::Chart("growth", Shape::Csv, &Asked::default());
+            let chart = To::Chart("growth", Shape::Csv, &ChartQuery::default());
             assert_eq!(
                 places.address(&reader, &chart),
                 format!("{root}/chart/growth.csv?lang=en")
@@ -352,7 +352,7 @@ mod tests {
             ("from=2018&to=2018", "chart/top-2018"),
             ("key=Jena&at=2019", "community/_4aena"),
         ] {
-            let asked = Asked::read(query).expect(query);
+            let asked = ChartQuery::read(query).expect(query);
             assert_eq!(stem("top", &asked), file, "{query}");
         }
     }

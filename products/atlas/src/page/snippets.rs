@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Reader, Shape, To, escape};
-use crate::asked::{Asked, Look};
+use crate::chart_query::{ChartQuery, PictureStyle};
 use crate::figure::Figure;
 use crate::time;
 
@@ -18,7 +18,7 @@ pub(super) fn snippets(
     reader: &Reader,
     name: &str,
     figure: &Figure,
-    asked: &Asked,
+    asked: &ChartQuery,
     html: &mut String,
 ) {
     let address = |to: To<'_>| escape(&reader.places.absolute(reader, &to));
@@ -28,8 +28,8 @@ pub(super) fn snippets(
     let high = (asked.look.height + SOURCE).to_string();
     let frame = frame(reader, name, title, asked, "100%", &high);
     let title = escape(title);
-    let small = Asked {
-        look: Look {
+    let small = ChartQuery {
+        look: PictureStyle {
             width: NARROW.0,
             height: NARROW.1,
             ..asked.look
@@ -84,7 +84,7 @@ pub(super) fn snippets(
 
 /// Returns a title for an address whose range moves with time: the current title would soon be
 /// wrong.
-pub(crate) fn lasting<'a>(figure: &'a Figure, asked: &Asked) -> &'a str {
+pub(crate) fn lasting<'a>(figure: &'a Figure, asked: &ChartQuery) -> &'a str {
     match asked.goes_on() {
         true => &figure.name,
         false => &figure.title,
@@ -96,7 +96,7 @@ pub(crate) fn frame(
     reader: &Reader,
     name: &str,
     title: &str,
-    asked: &Asked,
+    asked: &ChartQuery,
     width: &str,
     high: &str,
 ) -> String {
@@ -109,7 +109,12 @@ pub(crate) fn frame(
 }
 
 /// Returns the lines of the head for oEmbed discovery (oembed.com, section 4).
-pub(super) fn discovery(reader: &Reader, name: &str, figure: &Figure, asked: &Asked) -> String {
+pub(super) fn discovery(
+    reader: &Reader,
+    name: &str,
+    figure: &Figure,
+    asked: &ChartQuery,
+) -> String {
     if !reader.places.answers() {
         return String::new();
     }

@@ -7,7 +7,7 @@ use super::layout::{Page, lay};
 use super::places::{hidden, own};
 use super::table::written;
 use super::{Reader, To, escape, format};
-use crate::asked::{Look, Span};
+use crate::chart_query::{PictureStyle, Span};
 use crate::figure::{Bar, Cell, Figure, Lines, Plot, Series, Style, Table};
 use crate::german::Book;
 use crate::sql::{self, Answer, Engine};
@@ -24,7 +24,7 @@ const POINTS: usize = 2000;
 const BARS: usize = 30;
 
 /// A query and its result.
-pub(crate) struct Asked<'a> {
+pub(crate) struct QueryPage<'a> {
     pub query: &'a str,
     pub engine: Engine,
     /// `None`: no query. An error has its reason.
@@ -32,7 +32,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// The page.
-pub(crate) fn page(reader: &Reader, asked: &Asked<'_>) -> String {
+pub(crate) fn page(reader: &Reader, asked: &QueryPage<'_>) -> String {
     let path = path(reader);
     let mut main = format!(
         "<div class=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n\
@@ -82,7 +82,7 @@ fn path(reader: &Reader) -> String {
     here.split('?').next().unwrap_or_default().to_owned()
 }
 
-fn form(reader: &Reader, asked: &Asked<'_>, path: &str, html: &mut String) {
+fn form(reader: &Reader, asked: &QueryPage<'_>, path: &str, html: &mut String) {
     let _ = write!(
         html,
         "<form class=\"sql\" method=\"get\" action=\"{}\">\n<div class=\"field\">\
@@ -119,7 +119,7 @@ fn form(reader: &Reader, asked: &Asked<'_>, path: &str, html: &mut String) {
     );
 }
 
-fn result(reader: &Reader, asked: &Asked<'_>, answer: &Answer, path: &str, html: &mut String) {
+fn result(reader: &Reader, asked: &QueryPage<'_>, answer: &Answer, path: &str, html: &mut String) {
     let title = reader.say("Answer", "Antwort");
     let rows = reader.language.whole(answer.rows.len() as i64);
     let _ = write!(
@@ -144,11 +144,11 @@ fn result(reader: &Reader, asked: &Asked<'_>, answer: &Answer, path: &str, html:
     }
     if let Some(figure) = figure(answer, title, reader.language) {
         let draw = |width, height| {
-            let look = Look {
+            let look = PictureStyle {
                 width,
                 height,
                 theme: reader.theme,
-                ..Look::default()
+                ..PictureStyle::default()
             };
             svg::without_sheet(&svg::draw(&figure, "sql", &look, reader.language, None))
         };

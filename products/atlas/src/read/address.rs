@@ -13,7 +13,7 @@ use ureq::{Agent, Body};
 
 use super::archive::{self, Limits, Visit};
 use super::file::whole_file;
-use super::onward;
+use super::redirect;
 use super::request::{AUTHORITIES, Pace, proper, told};
 use crate::error::Error;
 
@@ -41,11 +41,11 @@ pub fn fetch(
 ) -> Result<ControlFlow<()>, Error> {
     let failed = |why: String| Error::Other(format!("{}: {why}", told(address)));
     let agent = agent(address, pace)?;
-    let answer = onward::ask(&agent, address, &[], pace).map_err(failed)?;
+    let answer = redirect::ask(&agent, address, &[], pace).map_err(failed)?;
     if !answer.status().is_success() {
         return Err(failed(format!("it answers {}", answer.status())));
     }
-    let mut file = Sent::of(answer, pace, SENT);
+    let mut file = ResponseBody::of(answer, pace, SENT);
     let way = archive::open(name_of(address), &mut file, limits, visit)?;
     match file.failed() {
         Some(why) => Err(failed(why)),
@@ -110,12 +110,12 @@ pub(crate) fn name_of(address: &str) -> &str {
 }
 
 /// Body of an answer, as a stream.
-pub(crate) struct Sent {
+pub(crate) struct ResponseBody {
     inner: Box<dyn Read>,
     failed: Rc<RefCell<Option<String>>>,
 }
 
-impl Sent {
+impl ResponseBody {
     /// Returns the body, which fails beyond `most` octets.
     pub(crate) fn of(answer: Response<Body>, pace: Pace, most: u64) -> Self {
         let packed = answer.headers().get(header::CONTENT_ENCODING);
@@ -147,7 +147,7 @@ impl Sent {
     }
 }
 
-impl Read for Sent {
+impl Read for ResponseBody {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.inner.read(into)
     }

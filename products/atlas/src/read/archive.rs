@@ -41,7 +41,7 @@ impl Default for Limits {
 
 /// A file or a defect.
 #[derive(Debug)]
-pub enum Found<'a> {
+pub enum ArchiveItem<'a> {
     /// A file, whole.
     File {
         /// Path from the given place on: `a.tar.xz/history/b.json`.
@@ -59,7 +59,7 @@ pub enum Found<'a> {
 }
 
 /// Callback for each find; may end the search.
-pub type Visit<'v> = dyn FnMut(Found<'_>) -> Result<ControlFlow<()>, Error> + 'v;
+pub type Visit<'v> = dyn FnMut(ArchiveItem<'_>) -> Result<ControlFlow<()>, Error> + 'v;
 
 /// Limits of entries in an archive, a century of hours, and of reported defects.
 const FILES: u64 = 1_000_000;
@@ -100,7 +100,7 @@ pub fn open(
     let way = opened.open(name, &mut from, 0)?;
     if opened.wrong > WRONG {
         let what = format!("and {} more that is wrong with it", opened.wrong - WRONG);
-        return (opened.visit)(Found::Wrong { name, what });
+        return (opened.visit)(ArchiveItem::Wrong { name, what });
     }
     Ok(way)
 }
@@ -188,7 +188,7 @@ impl Opened<'_, '_> {
                 let what = format!("it has more than {} MiB", self.limits.file >> 20);
                 self.wrong(name, what)
             }
-            Ok(_) => (self.visit)(Found::File {
+            Ok(_) => (self.visit)(ArchiveItem::File {
                 name,
                 octets: &octets,
             }),
@@ -273,7 +273,7 @@ impl Opened<'_, '_> {
             return Ok(ControlFlow::Continue(()));
         }
         let what = what.into();
-        (self.visit)(Found::Wrong { name, what })
+        (self.visit)(ArchiveItem::Wrong { name, what })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Interprets an entry's values.
 
 use super::mapping::Mapping;
-use super::moment;
 use super::remarks::Remarks;
+use super::timestamp;
 use super::tree::{Field, Slots};
 use super::value::{Value, clean, short};
 use crate::snapshot::Profile;
@@ -42,7 +42,7 @@ pub(crate) struct Draft {
 }
 
 /// Reads the values of an entry.
-pub(crate) struct Reading<'r, 'a> {
+pub(crate) struct EntryReader<'r, 'a> {
     pub(crate) mapping: &'r Mapping,
     pub(crate) slots: &'r Slots<'a>,
     pub(crate) remarks: &'r mut Remarks,
@@ -75,7 +75,7 @@ pub(crate) fn key(
     Some(key)
 }
 
-impl Reading<'_, '_> {
+impl EntryReader<'_, '_> {
     pub(crate) fn draft(mut self) -> Draft {
         for (path, kind) in &self.slots.wrong {
             let what = match path.as_str() {
@@ -100,7 +100,7 @@ impl Reading<'_, '_> {
         let failed = self.failed();
         let profile = self.profile();
         let zoned = match self.mapping.tree.value(self.slots, Field::Fetched) {
-            Some((Value::Text(text), _)) => moment::names_zone(text),
+            Some((Value::Text(text), _)) => timestamp::names_zone(text),
             _ => true,
         };
         Draft {
@@ -190,7 +190,7 @@ impl Reading<'_, '_> {
     }
 
     fn moment(&self, text: &str) -> Option<i64> {
-        moment::of_text(text, &self.mapping.entry_zone, &self.mapping.formats)
+        timestamp::of_text(text, &self.mapping.entry_zone, &self.mapping.formats)
     }
 
     fn failed(&self) -> bool {

@@ -7,14 +7,14 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, StatusCode, header};
 
-use super::address::Sent;
-use super::archive::{self, Found, Limits};
+use super::address::ResponseBody;
+use super::archive::{self, ArchiveItem, Limits};
 use super::import::{Sink, digest};
 use super::mapping::Mapping;
-use super::remembered::Remembered;
 use super::request::{Pace, told};
 use super::snapshot::snapshot_of;
-use super::{address, onward};
+use super::stored_response::StoredResponse;
+use super::{address, redirect};
 use crate::error::Error;
 use crate::store::Digest;
 
@@ -48,7 +48,7 @@ pub struct Follower {
     /// File that stores the validators.
     file: Option<PathBuf>,
     /// State of the last run, until the first request.
-    last: Option<Remembered>,
+    last: Option<StoredResponse>,
     /// Failures since the last answer.
     failures: u32,
     /// Pause that the server requested.
@@ -57,7 +57,7 @@ pub struct Follower {
 
 /// Result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum FollowResult {
     /// A new snapshot, which is in the store.
     New {
         /// Entries of communities.
@@ -98,7 +98,7 @@ impl Follower {
     /// Stores the validators of the last answer in this file, for the next start.
     #[must_use]
     pub fn remember(mut self, file: &Path) -> Self {
-        self.last = Remembered::read(file).filter(|last| last.address == self.address);
+        self.last = StoredResponse::read(file).filter(|last| last.address == self.address);
         self.file = Some(file.to_owned());
         self
     }
@@ -108,7 +108,7 @@ impl Follower {
         let Some(file) = &self.file else {
             return;
         };
-        let last = Remembered {
+        let last = StoredResponse {
             address: self.address.clone(),
             etag: self.etag.clone(),
             modified: self.modified.clone(),
@@ -120,7 +120,12 @@ impl Follower {
     }
 
     /// Asks once; `now`: seconds since 1970. The error is one of the store.
-    pub fn ask(&mut self, mapping: &Mapping, now: i64, sink: &mut dyn Sink) -> Result<Told, Error> {
+    pub fn ask(
+        &mut self,
+        mapping: &Mapping,
+        now: i64,
+        sink: &mut dyn Sink,
+    ) -> Result<FollowResult, Error> {
         self.pause = Duration::ZERO;
         let renewed = sink.renew()?;
         if let Some(last) = self.last.take()
@@ -137,18 +142,18 @@ impl Follower {
                 // Without the time: identical content an hour later has no news.
                 let digest = digest(&octets, None);
                 let told = keep(&octets, &digest, &self.address, mapping, now, sink)?;
-                if !matches!(told, Told::Failed(_)) {
+                if !matches!(told, FollowResult::Failed(_)) {
                     self.etag = text(&headers, header::ETAG);
                     self.modified = text(&headers, header::LAST_MODIFIED);
                     self.write(digest);
                 }
                 told
             }
-            Ok(None) => Told::Same,
-            Err(why) => Told::Failed(why),
+            Ok(None) => FollowResult::Same,
+            Err(why) => FollowResult::Failed(why),
         };
         self.failures = match told {
-            Told::Failed(_) => self.failures.saturating_add(1),
+            FollowResult::Failed(_) => self.failures.saturating_add(1),
             _ => 0,
         };
         Ok(told)
@@ -175,7 +180,7 @@ impl Follower {
         let known: Vec<_> = known
             .filter_map(|(name, text)| Some((name, text?)))
             .collect();
-        let answer = onward::ask(&self.agent, &self.address, &known, PACE)?;
+        let answer = redirect::ask(&self.agent, &self.address, &known, PACE)?;
         let status = answer.status();
         if status == StatusCode::NOT_MODIFIED {
             return match known.is_empty() {
@@ -196,18 +201,20 @@ impl Follower {
             format!("it answers with an archive: `weir-atlas import {place}` reads all of it")
         };
         let mut file = Err("the answer is empty".to_owned());
-        let mut visit = |found: Found<'_>| {
+        let mut visit = |found: ArchiveItem<'_>| {
             file = match found {
                 // Files of an archive have names. All would be of this hour.
-                Found::File { name, .. } | Found::Wrong { name, .. } if !name.is_empty() => {
+                ArchiveItem::File { name, .. } | ArchiveItem::Wrong { name, .. }
+                    if !name.is_empty() =>
+                {
                     Err(archive())
                 }
-                Found::File { octets, .. } => Ok(octets.to_vec()),
-                Found::Wrong { what, .. } => Err(what),
+                ArchiveItem::File { octets, .. } => Ok(octets.to_vec()),
+                ArchiveItem::Wrong { what, .. } => Err(what),
             };
             Ok(ControlFlow::Break(()))
         };
-        let mut sent = Sent::of(answer, PACE, SENT);
+        let mut sent = ResponseBody::of(answer, PACE, SENT);
         let _ = archive::open("", &mut sent, &Limits::default(), &mut visit)
             .map_err(|error| error.to_string())?;
         match sent.failed() {
@@ -222,7 +229,7 @@ pub fn follow(
     mut follower: Follower,
     mapping: &Mapping,
     sink: &mut dyn Sink,
-    wait: &mut dyn FnMut(&Told, Duration) -> ControlFlow<()>,
+    wait: &mut dyn FnMut(&FollowResult, Duration) -> ControlFlow<()>,
 ) -> Result<(), Error> {
     loop {
         let now = jiff::Timestamp::now().as_second();
@@ -243,11 +250,11 @@ fn keep(
     mapping: &Mapping,
     now: i64,
     sink: &mut dyn Sink,
-) -> Result<Told, Error> {
+) -> Result<FollowResult, Error> {
     // The answer may have taken a while.
     sink.renew()?;
     if sink.knows(digest)? {
-        return Ok(Told::Same);
+        return Ok(FollowResult::Same);
     }
     let name = mapping
         .name_at(now)
@@ -258,9 +265,9 @@ fn keep(
     Ok(match snapshot.entries.len() {
         0 => {
             let why = snapshot.remarks.first().map(|remark| remark.what.clone());
-            Told::Failed(why.unwrap_or_default())
+            FollowResult::Failed(why.unwrap_or_default())
         }
-        entries => Told::New {
+        entries => FollowResult::New {
             entries,
             remarks: snapshot.remarks.len(),
         },

@@ -3,13 +3,13 @@
 
 use std::ops::ControlFlow;
 
-use super::archive::{Found, Limits};
+use super::archive::{ArchiveItem, Limits};
 use super::mapping::Mapping;
 use super::snapshot::snapshot;
 use super::source;
 use crate::error::Error;
 use crate::snapshot::{Remark, Snapshot};
-use crate::store::{Digest, Known, Writer};
+use crate::store::{Digest, ForeignWrites, Writer};
 
 /// Entries that are committed at once.
 const BATCH: u64 = 200_000;
@@ -21,7 +21,7 @@ pub trait Sink {
     /// Adds a snapshot, which is permanent only after [`Sink::commit`].
     fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error>;
     /// Commits the snapshots; returns those that another process committed meanwhile.
-    fn commit(&mut self) -> Result<Known, Error>;
+    fn commit(&mut self) -> Result<ForeignWrites, Error>;
     /// Switches to a store that replaced the current one; returns true if there is one.
     fn renew(&mut self) -> Result<bool, Error> {
         Ok(false)
@@ -41,7 +41,7 @@ impl Sink for Writer {
         Self::add(self, snapshot, digest)
     }
 
-    fn commit(&mut self) -> Result<Known, Error> {
+    fn commit(&mut self) -> Result<ForeignWrites, Error> {
         Self::commit(self)
     }
 
@@ -75,7 +75,7 @@ pub struct Progress {
 
 impl Progress {
     /// Files that were new when they were read, and are known now.
-    fn meanwhile(&mut self, known: &Known) {
+    fn meanwhile(&mut self, known: &ForeignWrites) {
         self.files -= known.files;
         self.known += known.files;
         self.entries -= known.entries;
@@ -95,7 +95,7 @@ pub fn import(
     let mut waiting = 0;
     let mut result = Ok(());
     for place in places {
-        let mut visit = |found: Found<'_>| {
+        let mut visit = |found: ArchiveItem<'_>| {
             waiting += take(found, mapping, sink, &mut done)?;
             if waiting >= BATCH {
                 done.meanwhile(&sink.commit()?);
@@ -119,13 +119,13 @@ pub fn import(
 
 /// Imports a file; returns its weight in a batch.
 fn take(
-    found: Found<'_>,
+    found: ArchiveItem<'_>,
     mapping: &Mapping,
     sink: &mut dyn Sink,
     done: &mut Progress,
 ) -> Result<u64, Error> {
     let (snapshot, digest) = match found {
-        Found::File { name, octets } => {
+        ArchiveItem::File { name, octets } => {
             done.file.clear();
             done.file.push_str(name);
             done.octets += octets.len() as u64;
@@ -136,7 +136,7 @@ fn take(
             }
             (believed(snapshot(name, octets, mapping)), digest)
         }
-        Found::Wrong { name, what } => {
+        ArchiveItem::Wrong { name, what } => {
             done.file.clear();
             done.file.push_str(name);
             let digest = digest(format!("{name}\0{what}").as_bytes(), None);

@@ -8,12 +8,12 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::entry::{self, Draft, ENTRIES, LEFT_OUT, Reading, TOO_MANY};
+use super::entry::{self, Draft, ENTRIES, EntryReader, LEFT_OUT, TOO_MANY};
 use super::mapping::Mapping;
 use super::remarks::Remarks;
 use super::tree::{Field, Node, Slots};
 use super::utf8::{encoding, repaired};
-use super::value::{Octets, Value, has_half, text};
+use super::value::{RawBytes, Value, has_half, text};
 
 /// Reads the entries of a file; the error has the reason.
 pub(crate) fn read(
@@ -153,7 +153,7 @@ impl<'c, 'de> Context<'c, 'de> {
         };
         match whole {
             Ok(true) => {
-                let reading = Reading {
+                let reading = EntryReader {
                     mapping: self.mapping,
                     slots: &self.slots,
                     remarks: self.remarks,
@@ -281,7 +281,7 @@ impl<'de> DeserializeSeed<'de> for Name {
     type Value = Cow<'de, [u8]>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_bytes(Octets)
+        from.deserialize_bytes(RawBytes)
     }
 }
 

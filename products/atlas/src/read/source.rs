@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::address::{fetch, is_address};
-use super::archive::{self, Found, Limits, Visit, wanted};
+use super::archive::{self, ArchiveItem, Limits, Visit, wanted};
 use super::request::Pace;
 use crate::error::Error;
 
@@ -57,7 +57,7 @@ fn folder(
             "" => own.clone().into_owned(),
             inner => format!("{inner}/{own}"),
         };
-        let wrong = |error: std::io::Error| Found::Wrong {
+        let wrong = |error: std::io::Error| ArchiveItem::Wrong {
             name: &name,
             what: error.to_string(),
         };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::entry::{self, Draft, ENTRIES, Reading, TOO_MANY};
+use super::entry::{self, Draft, ENTRIES, EntryReader, TOO_MANY};
 use super::mapping::Mapping;
 use super::remarks::Remarks;
 use super::tree::Field;
@@ -76,7 +76,7 @@ pub(crate) fn read(
             let what = format!("its line has {} cells, not {}", line.len(), header.len());
             remarks.of(&key, what, "the columns that it has");
         }
-        let reading = Reading {
+        let reading = EntryReader {
             mapping,
             slots: &slots,
             remarks,

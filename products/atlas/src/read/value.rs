@@ -121,7 +121,7 @@ pub(crate) fn clean(text: &str, most: usize) -> (String, Option<&'static str>) {
 /// A JSON text with escapes.
 fn unescaped(raw: &str) -> String {
     let mut raw = serde_json::Deserializer::from_str(raw);
-    text(raw.deserialize_bytes(Octets).unwrap_or_default())
+    text(raw.deserialize_bytes(RawBytes).unwrap_or_default())
 }
 
 /// Returns true if valid JSON has `\ud800` or the like without its other half.
@@ -168,9 +168,9 @@ pub(crate) fn has_half(octets: &[u8]) -> bool {
 }
 
 /// Octets of a text: serde_json then lets half a surrogate pass.
-pub(crate) struct Octets;
+pub(crate) struct RawBytes;
 
-impl<'de> Visitor<'de> for Octets {
+impl<'de> Visitor<'de> for RawBytes {
     type Value = Cow<'de, [u8]>;
 
     fn expecting(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {

@@ -15,20 +15,20 @@ use hyper::{Method, Request, Response, StatusCode};
 
 use super::asset;
 use super::cache::Cache;
+use super::connection_limiter::ConnectionLimiter;
+use super::connection_pool::Health;
 use super::counts::{Counts, State};
-use super::crowd::Crowd;
 use super::figures::Figures;
-use super::opened::Health;
 use super::pool::Pool;
 use super::query::Query;
-use super::question::Question;
-use super::reply::{Frame, Kept, Reply, takes_gzip};
+use super::reply::{CachePolicy, Frame, Reply, takes_gzip};
+use super::request::{Refusal, Visit, nothing, preferred, takes_json};
 use super::route::{self, Route};
-use super::sending::Sending;
-use super::visit::{Refusal, Visit, nothing, preferred, takes_json};
+use super::store_query::Question;
+use super::unsent::UnsentBytes;
 use crate::client::{Client, Proxies};
 use crate::error::Error;
-use crate::line::Refused;
+use crate::fair_queue::Refused;
 use crate::page::Places;
 use crate::sql::{self, Queries};
 use crate::store;
@@ -57,14 +57,14 @@ pub(crate) struct Settings {
 /// The server.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub crowd: Arc<Crowd>,
+    pub crowd: Arc<ConnectionLimiter>,
     settings: Settings,
     counts: Counts,
     pool: Arc<Pool>,
     queries: Queries,
     cache: Mutex<Cache<Reply>>,
     figures: Figures,
-    sending: Arc<Sending>,
+    sending: Arc<UnsentBytes>,
     /// Version of the store at the last check.
     version: AtomicI64,
     /// True after the warning about an untrusted proxy.
@@ -77,7 +77,7 @@ impl App {
         let pool = Pool::new(&settings.data, processors.clamp(2, 8))?;
         let version = pool.now(store::version)?;
         Ok(Self {
-            crowd: Arc::new(Crowd::new(settings.proxies.clone())),
+            crowd: Arc::new(ConnectionLimiter::new(settings.proxies.clone())),
             queries: Queries::new(sql::Settings::of(&settings.data)),
             cache: Mutex::new(Cache::new(settings.cache - settings.cache / 4)),
             figures: Figures::new(settings.cache / 4),
@@ -312,7 +312,12 @@ impl App {
             version: self.version.load(Ordering::Relaxed),
         };
         let text = self.counts.tell(&state).end();
-        Reply::new(api::metrics::CONTENT_TYPE, text, Kept::No, Frame::Page)
+        Reply::new(
+            api::metrics::CONTENT_TYPE,
+            text,
+            CachePolicy::No,
+            Frame::Page,
+        )
     }
 }
 
@@ -328,5 +333,10 @@ fn too_much(refused: Refused) -> Refusal {
 /// Pages may be found; answers to free questions are without number.
 fn robots() -> Reply {
     let text = "User-agent: *\nDisallow: /sql\nDisallow: /ledger\nDisallow: /*?\nAllow: /*?v=\n";
-    Reply::new("text/plain; charset=utf-8", text, Kept::Hour, Frame::Page)
+    Reply::new(
+        "text/plain; charset=utf-8",
+        text,
+        CachePolicy::Hour,
+        Frame::Page,
+    )
 }

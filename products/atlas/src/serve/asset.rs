@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use hyper::StatusCode;
 
-use super::reply::{Frame, Kept, Reply};
+use super::reply::{CachePolicy, Frame, Reply};
 use crate::page::asset::{ASSETS, Asset};
 
 static REPLIES: LazyLock<Vec<Arc<Reply>>> = LazyLock::new(|| {
@@ -12,7 +12,7 @@ static REPLIES: LazyLock<Vec<Arc<Reply>>> = LazyLock::new(|| {
         Reply::new(
             asset.media,
             asset.octets.to_vec(),
-            Kept::Hour,
+            CachePolicy::Hour,
             Frame::Public,
         )
     };
@@ -27,7 +27,7 @@ pub(crate) fn find(name: &str, query: &str) -> Arc<Reply> {
     };
     match query.strip_prefix("v=") {
         Some(version) if version == reply.tag => Arc::new(Reply {
-            kept: Kept::Ever,
+            kept: CachePolicy::Ever,
             ..Reply::clone(reply)
         }),
         _ => Arc::clone(reply),

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use api::metrics::Text;
+use api::metrics::Exposition;
 use hyper::StatusCode;
 
-use super::opened::Health;
+use super::connection_pool::Health;
 
 api::metrics! {
     REQUESTS "weir_atlas_requests_total" Counter &["status"], "Requests, by the class of their status.";
@@ -77,9 +77,9 @@ impl Counts {
     }
 
     /// Returns the counters as OpenMetrics text.
-    pub fn tell(&self, state: &State) -> Text {
+    pub fn tell(&self, state: &State) -> Exposition {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let mut text = Text::default();
+        let mut text = Exposition::default();
         text.family(REQUESTS);
         for (class, count) in ["2xx", "3xx", "4xx", "5xx"].iter().zip(&self.statuses) {
             text.sample(REQUESTS, &[class], of(count));

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use rusqlite::Connection;
 
 use super::cache::Cache;
-use crate::asked::{Asked, Look};
 use crate::chart::Chart;
+use crate::chart_query::{ChartQuery, PictureStyle};
 use crate::error::Error;
 use crate::figure::Figure;
 
@@ -27,11 +27,11 @@ impl Figures {
         version: i64,
         chart: &dyn Chart,
         store: &Connection,
-        asked: &Asked,
+        asked: &ChartQuery,
     ) -> Result<Arc<Figure>, Error> {
         // Numbers and words do not depend on how a picture looks.
-        let plain = Asked {
-            look: Look::default(),
+        let plain = ChartQuery {
+            look: PictureStyle::default(),
             ..asked.clone()
         };
         let key = format!("{}?{}", chart.name(), plain.query());
@@ -82,7 +82,7 @@ mod tests {
             ""
         }
 
-        fn figure(&self, _: &Connection, _: &Asked) -> Result<Figure, Error> {
+        fn figure(&self, _: &Connection, _: &ChartQuery) -> Result<Figure, Error> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(Figure {
                 title: String::new(),
@@ -103,7 +103,7 @@ mod tests {
         let (figures, chart) = (Figures::new(10_000), Counted::default());
         let store = Connection::open_in_memory().expect("a database");
         let ask = |version, query: &str| {
-            let asked = Asked::read(query).expect("a question");
+            let asked = ChartQuery::read(query).expect("a question");
             figures
                 .of(version, &chart, &store, &asked)
                 .expect("a figure");

@@ -17,8 +17,8 @@ use tokio::sync::watch;
 use tracing::debug;
 
 use super::app::App;
-use super::crowd::{Guest, MOST};
-use super::stalled::Impatient;
+use super::connection_limiter::{ConnectionPermit, MOST};
+use super::timeout_stream::TimeoutStream;
 
 /// Header lines of a request, and octets of all of them with the first line.
 const HEADERS: usize = 64;
@@ -90,11 +90,11 @@ async fn speak(
     from: SocketAddr,
     app: &Arc<App>,
     mut ends: watch::Receiver<bool>,
-    guest: &Guest,
+    guest: &ConnectionPermit,
 ) {
     // Answers are written whole: to wait for more would only delay them.
     let _ = stream.set_nodelay(true);
-    let stream = Impatient::new(stream, STALL_TIME, LEAST);
+    let stream = TimeoutStream::new(stream, STALL_TIME, LEAST);
     let (busy, unsent) = (AtomicBool::new(false), stream.unsent());
     let at_rest = || !busy.load(Ordering::Relaxed) && !unsent.load(Ordering::Relaxed);
     let service = service_fn(|request: Request<Incoming>| {

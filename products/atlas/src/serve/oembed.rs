@@ -2,19 +2,19 @@
 
 use hyper::StatusCode;
 
+use super::request::Refusal;
 use super::route::{self, Route};
-use super::visit::Refusal;
-use crate::asked::{Asked, HEIGHTS};
 use crate::chart::Chart;
+use crate::chart_query::{ChartQuery, HEIGHTS};
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::page::snippets::{SOURCE, frame, lasting};
 use crate::page::{Places, Reader, Shape, escape};
 
 /// A request to embed.
-pub(super) struct Wanted {
+pub(super) struct OembedRequest {
     pub chart: &'static dyn Chart,
-    pub asked: Asked,
+    pub asked: ChartQuery,
     /// Size of the frame.
     width: u32,
     height: u32,
@@ -22,7 +22,7 @@ pub(super) struct Wanted {
 }
 
 /// Parses the query of an oEmbed request.
-pub(super) fn read(reader: &Reader, query: &str) -> Result<Wanted, Refusal> {
+pub(super) fn read(reader: &Reader, query: &str) -> Result<OembedRequest, Refusal> {
     let wrong = |text: &str| Refusal::of(&Error::Asked(text.to_owned()));
     let pairs = api::query::decode(query).ok_or_else(|| wrong("not percent-encoded text"))?;
     let value = |name: &str| {
@@ -66,7 +66,7 @@ pub(super) fn read(reader: &Reader, query: &str) -> Result<Wanted, Refusal> {
     // The picture is no higher than its frame leaves it.
     let picture = height.saturating_sub(SOURCE).max(*HEIGHTS.start());
     asked.look.height = picture;
-    Ok(Wanted {
+    Ok(OembedRequest {
         chart,
         asked,
         width,
@@ -76,8 +76,12 @@ pub(super) fn read(reader: &Reader, query: &str) -> Result<Wanted, Refusal> {
 }
 
 /// Answers in the asked format, as media type and text.
-pub(super) fn write(reader: &Reader, wanted: &Wanted, figure: &Figure) -> (&'static str, String) {
-    let Wanted {
+pub(super) fn write(
+    reader: &Reader,
+    wanted: &OembedRequest,
+    figure: &Figure,
+) -> (&'static str, String) {
+    let OembedRequest {
         chart,
         asked,
         width,
@@ -125,7 +129,7 @@ pub(super) fn write(reader: &Reader, wanted: &Wanted, figure: &Figure) -> (&'sta
 }
 
 /// The chart that an address of this server names. `None`: it is another's, or names none.
-fn own(places: &Places, url: &str) -> Option<(&'static dyn Chart, Result<Asked, Error>)> {
+fn own(places: &Places, url: &str) -> Option<(&'static dyn Chart, Result<ChartQuery, Error>)> {
     let Places::Server { base, .. } = places else {
         return None;
     };
@@ -133,12 +137,14 @@ fn own(places: &Places, url: &str) -> Option<(&'static dyn Chart, Result<Asked, 
     let rest = rest.split('#').next()?;
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     match route::find(path)? {
-        Route::Chart(chart, Shape::Page) | Route::Embed(chart) => Some((chart, Asked::read(query))),
+        Route::Chart(chart, Shape::Page) | Route::Embed(chart) => {
+            Some((chart, ChartQuery::read(query)))
+        }
         Route::Community(key) => {
             let chart = crate::chart::find("community")?;
             let key = Some(route::key(key)?);
             let query = api::query::encode([("key", key)]);
-            Some((chart, Asked::read(&query)))
+            Some((chart, ChartQuery::read(&query)))
         }
         _ => None,
     }

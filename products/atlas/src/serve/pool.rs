@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::opened::{Health, Opened};
+use super::connection_pool::{ConnectionPool, Health};
 use crate::client::Client;
 use crate::error::Error;
-use crate::line::{Line, Refused, Rules};
+use crate::fair_queue::{FairQueue, Refused, Rules};
 
 /// Longest time that a question takes.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -23,14 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Read-only connections.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    opened: Opened,
-    line: Arc<Line>,
+    opened: ConnectionPool,
+    line: Arc<FairQueue>,
 }
 
 impl Pool {
     /// Opens a pool for a folder.
     pub fn new(data: &Path, size: usize) -> Result<Self, Error> {
-        let line = Line::new(Rules {
+        let line = FairQueue::new(Rules {
             places: size,
             // Most take some milliseconds: that turns go round is enough.
             places_each: size,
@@ -40,7 +40,7 @@ impl Pool {
             patience: PATIENCE,
         });
         Ok(Self {
-            opened: Opened::new(data)?,
+            opened: ConnectionPool::new(data)?,
             line: Arc::new(line),
         })
     }

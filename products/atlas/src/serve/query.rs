@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::question::values;
-use super::reply::{Frame, HTML, JSON, Kept, Reply};
-use super::visit::Refusal;
+use super::reply::{CachePolicy, Frame, HTML, JSON, Reply};
+use super::request::Refusal;
+use super::store_query::values;
 use crate::answer::csv_of;
 use crate::error::Error;
 use crate::page::{self, Reader};
@@ -57,7 +57,8 @@ impl Query {
         reader: &Reader,
         answered: Option<Result<Arc<Answer>, Error>>,
     ) -> Result<Reply, Error> {
-        let public = |media, text: String| Reply::new(media, text, Kept::Minutes, Frame::Public);
+        let public =
+            |media, text: String| Reply::new(media, text, CachePolicy::Minutes, Frame::Public);
         match (self.format, answered) {
             (Format::Html, answered) => Ok(self.page(reader, answered)),
             (_, Some(Err(error))) => Err(error),
@@ -87,7 +88,7 @@ impl Query {
             (_, Some(refusal)) => Some(Err(refusal.error.as_str())),
             _ => None,
         };
-        let asked = page::sql::Asked {
+        let asked = page::sql::QueryPage {
             query: &self.text,
             engine: self.engine,
             answer,
@@ -96,9 +97,9 @@ impl Query {
         match refusal {
             Some(Refusal { status, .. }) => Reply {
                 status,
-                ..Reply::new(HTML, html, Kept::No, Frame::Page)
+                ..Reply::new(HTML, html, CachePolicy::No, Frame::Page)
             },
-            None => Reply::new(HTML, html, Kept::Minutes, Frame::Page),
+            None => Reply::new(HTML, html, CachePolicy::Minutes, Frame::Page),
         }
     }
 }

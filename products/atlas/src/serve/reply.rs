@@ -31,7 +31,7 @@ pub(crate) struct Reply {
     pub gzip: Option<Bytes>,
     /// Tag of the content.
     pub tag: String,
-    pub kept: Kept,
+    pub kept: CachePolicy,
     pub frame: Frame,
     /// Target of a redirect.
     pub location: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) struct Reply {
 
 /// Lifetime in other caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum CachePolicy {
     No,
     /// For answers from the store, which changes each hour at most.
     Minutes,
@@ -86,7 +86,12 @@ impl Frame {
 
 impl Reply {
     /// An answer, compressed and named by its content.
-    pub fn new(media: &'static str, body: impl Into<Bytes>, kept: Kept, frame: Frame) -> Self {
+    pub fn new(
+        media: &'static str,
+        body: impl Into<Bytes>,
+        kept: CachePolicy,
+        frame: Frame,
+    ) -> Self {
         let body = body.into();
         Self {
             status: StatusCode::OK,
@@ -105,7 +110,7 @@ impl Reply {
     pub fn plain(status: StatusCode, text: impl Into<String>) -> Self {
         let body = Bytes::from(text.into());
         let media = "text/plain; charset=utf-8";
-        let reply = Self::new(media, body, Kept::No, Frame::Page);
+        let reply = Self::new(media, body, CachePolicy::No, Frame::Page);
         Self { status, ..reply }
     }
 
@@ -130,7 +135,7 @@ impl Reply {
             Some(_) => format!("\"{}-gz\"", self.tag),
             None => format!("\"{}\"", self.tag),
         };
-        let cached = self.status == StatusCode::OK && self.kept != Kept::No;
+        let cached = self.status == StatusCode::OK && self.kept != CachePolicy::No;
         let same = cached && known.is_some_and(|known| is_among(&tag, known));
         let octets = match (same, packed) {
             (true, _) => Bytes::new(),
@@ -153,10 +158,10 @@ impl Reply {
         put(
             CACHE_CONTROL,
             match self.kept {
-                Kept::No => "no-store",
-                Kept::Minutes => "public, max-age=120, stale-while-revalidate=3600",
-                Kept::Ever => "public, max-age=31536000, immutable",
-                Kept::Hour => "public, max-age=3600, stale-while-revalidate=86400",
+                CachePolicy::No => "no-store",
+                CachePolicy::Minutes => "public, max-age=120, stale-while-revalidate=3600",
+                CachePolicy::Ever => "public, max-age=31536000, immutable",
+                CachePolicy::Hour => "public, max-age=3600, stale-while-revalidate=86400",
             },
         );
         put(
@@ -265,7 +270,7 @@ mod tests {
     #[test]
     fn what_is_known_is_not_sent_again() {
         let text = "a ".repeat(SMALL);
-        let reply = Reply::new("text/plain", text, Kept::Minutes, Frame::Public);
+        let reply = Reply::new("text/plain", text, CachePolicy::Minutes, Frame::Public);
         for (gzip, known, status) in [
             (true, None, 200),
             (true, Some(format!("\"{}-gz\"", reply.tag)), 304),

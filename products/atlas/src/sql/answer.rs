@@ -24,7 +24,7 @@ pub struct Answer {
 /// Message of a worker.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Said {
+pub(super) enum WorkerMessage {
     Answer(Answer),
     /// The query is at fault.
     Refused(String),
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_the_same() {
-        let said = Said::Answer(Answer {
+        let said = WorkerMessage::Answer(Answer {
             columns: vec!["a".into(), "a".into()],
             rows: vec![
                 vec![Cell::Nothing, Cell::Whole(i64::MIN)],
@@ -107,6 +107,9 @@ mod tests {
             took_ms: 1.5,
         });
         let text = serde_json::to_string(&said).expect("JSON");
-        assert_eq!(serde_json::from_str::<Said>(&text).expect("read"), said);
+        assert_eq!(
+            serde_json::from_str::<WorkerMessage>(&text).expect("read"),
+            said
+        );
     }
 }

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Identity of the current copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Copied {
+pub(super) struct CopyIdentity {
     /// Version of the store that was copied.
     pub version: i64,
     /// Stamp of the file. Copies never change: another stamp means a replaced or damaged file.
@@ -53,11 +53,11 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    copied: Option<Copied>,
+    copied: Option<CopyIdentity>,
     /// The last one that was made here.
-    own: Option<Copied>,
+    own: Option<CopyIdentity>,
     /// Copy reported as unreadable.
-    doubted: Option<Copied>,
+    doubted: Option<CopyIdentity>,
     looked: Option<Instant>,
     /// Time of the last attempt, and its duration.
     made: Option<(Instant, Duration)>,
@@ -70,14 +70,14 @@ struct State {
 }
 
 impl Shared {
-    fn make(&self) -> Result<Copied, Error> {
+    fn make(&self) -> Result<CopyIdentity, Error> {
         let version = match self.engine {
             Engine::Sqlite => public::make(&self.data),
             Engine::Duckdb => parquet::make(&self.data),
         }?;
         let gone = || Error::Unready(format!("{} is gone again", self.path().display()));
         let (stamp, parts) = self.stamp().ok_or_else(gone)?;
-        Ok(Copied {
+        Ok(CopyIdentity {
             version,
             stamp,
             parts,
@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// The copy that is there. One that is damaged is taken away.
-    fn copied(&self) -> Option<Copied> {
+    fn copied(&self) -> Option<CopyIdentity> {
         let path = self.path();
         let (stamp, parts) = self.stamp()?;
         let (known, doubted) = {
@@ -132,7 +132,7 @@ impl Shared {
                 warn!("{}: {error}", path.display());
             }
         }
-        version.map(|version| Copied {
+        version.map(|version| CopyIdentity {
             version,
             stamp,
             parts,
@@ -160,7 +160,7 @@ impl Copies {
     }
 
     /// The copy, once there is one.
-    pub(super) async fn ready(&self) -> Result<Copied, Error> {
+    pub(super) async fn ready(&self) -> Result<CopyIdentity, Error> {
         let shared = self.shared.clone();
         let Some(every) = self.every else {
             return blocking(move || {
@@ -192,7 +192,7 @@ impl Copies {
 
     /// Reports an unreadable copy. The copy is renewed unless it is recent, because a query must
     /// not be able to cause endless copying.
-    pub(super) fn doubt(&self, copied: Copied) {
+    pub(super) fn doubt(&self, copied: CopyIdentity) {
         let mut state = self.shared.state();
         let lately = |(at, took): (Instant, Duration)| at.elapsed() < took * SHARE;
         if state.own != Some(copied) || !state.made.is_some_and(lately) {
@@ -204,9 +204,9 @@ impl Copies {
     fn decide(
         &self,
         wanted: Result<i64, Error>,
-        there: Option<Copied>,
+        there: Option<CopyIdentity>,
         every: Duration,
-    ) -> Result<Option<Copied>, Error> {
+    ) -> Result<Option<CopyIdentity>, Error> {
         let mut state = self.shared.state();
         state.looked = Some(Instant::now());
         state.copied = there;
@@ -243,7 +243,7 @@ impl Copies {
         Ok(there)
     }
 
-    async fn wait(&self) -> Result<Copied, Error> {
+    async fn wait(&self) -> Result<CopyIdentity, Error> {
         loop {
             let made = self.shared.made.notified();
             tokio::pin!(made);

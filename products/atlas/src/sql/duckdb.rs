@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use super::answer::{Answer, Said};
+use super::answer::{Answer, WorkerMessage};
 use super::limits::Limits;
 use super::{confine, syscalls};
 use crate::error::Error;
@@ -50,10 +50,10 @@ pub(super) fn become_it(
     folder: &Path,
     limits: &Limits,
     query: &[u8],
-) -> Result<Said, String> {
+) -> Result<WorkerMessage, String> {
     let query = match std::str::from_utf8(query) {
         Ok(query) if !query.contains('\0') => query,
-        _ => return Ok(Said::Refused("the query is not UTF-8 text".into())),
+        _ => return Ok(WorkerMessage::Refused("the query is not UTF-8 text".into())),
     };
     let error = Command::new(program)
         .args(["-no-init", "-bail", "-batch", "-jsonlines", "-c"])

@@ -10,7 +10,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Connection, ErrorCode, OpenFlags, Statement};
 
-use super::answer::{Answer, Said};
+use super::answer::{Answer, WorkerMessage};
 use super::functions;
 use super::limits::{COLUMNS, Limits, QUERY, TEXT};
 use super::public::FORMAT;
@@ -145,25 +145,25 @@ fn allowed(tables: &[String], asked: &AuthContext<'_>) -> Authorization {
 }
 
 /// Answers a query.
-pub(super) fn answer(store: &mut Connection, query: &[u8], limits: &Limits) -> Said {
+pub(super) fn answer(store: &mut Connection, query: &[u8], limits: &Limits) -> WorkerMessage {
     let Ok(query) = std::str::from_utf8(query) else {
-        return Said::Refused("the query is not UTF-8".into());
+        return WorkerMessage::Refused("the query is not UTF-8".into());
     };
     if query.contains('\0') {
-        return Said::Refused("the query contains a NUL character".into());
+        return WorkerMessage::Refused("the query contains a NUL character".into());
     }
     let begun = Instant::now();
     let end = begun + Duration::from_secs(limits.seconds.into());
     let armed = store.progress_handler(STEPS, Some(move || Instant::now() > end));
     if let Err(error) = armed {
-        return Said::Failed(error.to_string());
+        return WorkerMessage::Failed(error.to_string());
     }
     match run(store, query, limits) {
-        Ok(Ok(answer)) => Said::Answer(Answer {
+        Ok(Ok(answer)) => WorkerMessage::Answer(Answer {
             took_ms: (begun.elapsed().as_secs_f64() * 1e4).round() / 10.0,
             ..answer
         }),
-        Ok(Err(refused)) => Said::Refused(refused.into()),
+        Ok(Err(refused)) => WorkerMessage::Refused(refused.into()),
         Err(error) => said(&error),
     }
 }
@@ -259,7 +259,7 @@ fn octets(cell: &Cell) -> usize {
 }
 
 /// Returns SQLite's error with a hint.
-fn said(error: &rusqlite::Error) -> Said {
+fn said(error: &rusqlite::Error) -> WorkerMessage {
     let words = match error {
         rusqlite::Error::SqlInputError {
             msg, sql, offset, ..
@@ -274,19 +274,19 @@ fn said(error: &rusqlite::Error) -> Said {
         other => other.to_string(),
     };
     match error.sqlite_error_code() {
-        Some(ErrorCode::OperationInterrupted) => Said::Long,
-        Some(ErrorCode::OutOfMemory) => Said::Large,
+        Some(ErrorCode::OperationInterrupted) => WorkerMessage::Long,
+        Some(ErrorCode::OutOfMemory) => WorkerMessage::Large,
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure) => {
-            Said::Damaged(cut(words))
+            WorkerMessage::Damaged(cut(words))
         }
-        Some(ErrorCode::TooBig) => Said::Refused(format!(
+        Some(ErrorCode::TooBig) => WorkerMessage::Refused(format!(
             "a text, a blob or a row is longer than {} MB",
             TEXT >> 20
         )),
-        Some(ErrorCode::AuthorizationForStatementDenied) => Said::Refused(format!(
+        Some(ErrorCode::AuthorizationForStatementDenied) => WorkerMessage::Refused(format!(
             "{words}: only SELECT over the public tables is allowed"
         )),
-        _ => Said::Refused(cut(words)),
+        _ => WorkerMessage::Refused(cut(words)),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::public::{Locked, wanted};
 use crate::error::Error;
 use crate::export::{self, Written};
-use crate::owned::digest;
+use crate::owned_folder::digest;
 use crate::store::{self, Stamp};
 
 /// Name of the folder in the data folder.

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-use super::answer::{Answer, Said};
+use super::answer::{Answer, WorkerMessage};
 use super::limits::{Engine, Limits};
 use super::settings::Settings;
 use super::{duckdb, parquet, public, worker};
@@ -90,12 +90,14 @@ impl Process {
         };
         let said = said.map_err(broken)?;
         match serde_json::from_slice(&said.answer) {
-            Ok(Said::Answer(answer)) => Ok(answer),
-            Ok(Said::Refused(why)) => Err(Error::Asked(why)),
-            Ok(Said::Long) => Err(limits.too_long()),
-            Ok(Said::Large) => Err(limits.too_much_memory()),
-            Ok(Said::Damaged(why)) => Err(Error::Unready(why)),
-            Ok(Said::Failed(why)) => Err(Error::Other(format!("cannot answer queries: {why}"))),
+            Ok(WorkerMessage::Answer(answer)) => Ok(answer),
+            Ok(WorkerMessage::Refused(why)) => Err(Error::Asked(why)),
+            Ok(WorkerMessage::Long) => Err(limits.too_long()),
+            Ok(WorkerMessage::Large) => Err(limits.too_much_memory()),
+            Ok(WorkerMessage::Damaged(why)) => Err(Error::Unready(why)),
+            Ok(WorkerMessage::Failed(why)) => {
+                Err(Error::Other(format!("cannot answer queries: {why}")))
+            }
             Err(_) if self.engine == Engine::Duckdb && (ended.success() || said.cut) => {
                 let took = begun.elapsed().as_secs_f64() * 1e3;
                 let answer = duckdb::read(&said.answer, said.cut, limits);

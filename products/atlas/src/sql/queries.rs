@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::{duckdb, parquet};
 use crate::client::Client;
 use crate::error::Error;
-use crate::line::{Line, Refused, Rules};
+use crate::fair_queue::{FairQueue, Refused, Rules};
 
 /// Answers queries.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Queries {
     settings: Settings,
     /// Copies of each engine.
     copies: [Copies; 2],
-    line: Arc<Line>,
+    line: Arc<FairQueue>,
     cache: Mutex<Cache>,
     counts: Counters,
 }
@@ -95,7 +95,7 @@ impl Drop for Leaving<'_> {
 impl Queries {
     /// Starts no process, and makes no copy, before the first query.
     pub fn new(settings: Settings) -> Self {
-        let line = Line::new(Rules {
+        let line = FairQueue::new(Rules {
             places: settings.workers.max(1),
             places_each: settings.workers.saturating_sub(1).max(1),
             waiting: settings.waiting,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::answer::Said;
+use super::answer::WorkerMessage;
 use super::limits::{Engine, Limits, QUERY};
 use super::{confine, duckdb, engine};
 
@@ -58,7 +58,7 @@ pub(super) fn arguments(limits: &Limits) -> [String; 6] {
 
 /// Runs the worker. The answer contains any error.
 pub fn worker(asked: &Worker) -> ExitCode {
-    let said = work(asked).unwrap_or_else(Said::Failed);
+    let said = work(asked).unwrap_or_else(WorkerMessage::Failed);
     let Ok(text) = serde_json::to_vec(&said) else {
         return ExitCode::FAILURE;
     };
@@ -68,7 +68,7 @@ pub fn worker(asked: &Worker) -> ExitCode {
     }
 }
 
-fn work(asked: &Worker) -> Result<Said, String> {
+fn work(asked: &Worker) -> Result<WorkerMessage, String> {
     // A killed server takes its workers with it.
     let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
     let limits = asked.limits();
@@ -77,7 +77,12 @@ fn work(asked: &Worker) -> Result<Said, String> {
         Engine::Sqlite => {
             let mut store = match engine::open(place, &limits) {
                 Ok(store) => store,
-                Err(error) => return Ok(Said::Damaged(format!("{}: {error}", place.display()))),
+                Err(error) => {
+                    return Ok(WorkerMessage::Damaged(format!(
+                        "{}: {error}",
+                        place.display()
+                    )));
+                }
             };
             confine::confine(&limits)?;
             match query(&limits)? {
@@ -97,7 +102,7 @@ fn work(asked: &Worker) -> Result<Said, String> {
 }
 
 /// Reads the query. From here on time counts.
-fn query(limits: &Limits) -> Result<Result<Vec<u8>, Said>, String> {
+fn query(limits: &Limits) -> Result<Result<Vec<u8>, WorkerMessage>, String> {
     let mut query = Vec::new();
     let most = QUERY as u64 + 1;
     let read = io::stdin().lock().take(most).read_to_end(&mut query);
@@ -105,7 +110,7 @@ fn query(limits: &Limits) -> Result<Result<Vec<u8>, Said>, String> {
     confine::end_after(Duration::from_secs(u64::from(limits.seconds) + 1));
     if query.len() > QUERY {
         let refused = format!("the query is longer than {} KB", QUERY >> 10);
-        return Ok(Err(Said::Refused(refused)));
+        return Ok(Err(WorkerMessage::Refused(refused)));
     }
     Ok(Ok(query))
 }

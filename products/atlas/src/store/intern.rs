@@ -16,7 +16,7 @@ pub(super) struct Intern {
     by_key: HashMap<String, u32>,
     communities: Vec<Community>,
     by_digest: HashMap<[u8; 16], u32>,
-    profiles: Vec<Interned>,
+    profiles: Vec<InternedProfile>,
 }
 
 struct Community {
@@ -27,7 +27,7 @@ struct Community {
 }
 
 /// A profile, with the input of [`super::counted`].
-pub(super) struct Interned {
+pub(super) struct InternedProfile {
     profile: Profile,
     pub digest: [u8; 16],
     pub name: String,
@@ -62,7 +62,7 @@ impl Intern {
         let number = *self.by_digest.entry(digest).or_insert(new);
         if number == new {
             let above = profile.metacommunity.as_deref().map(folded);
-            self.profiles.push(Interned {
+            self.profiles.push(InternedProfile {
                 profile: profile.clone(),
                 digest,
                 name: folded(&profile.name),
@@ -78,7 +78,7 @@ impl Intern {
         &self.communities[community as usize].key
     }
 
-    pub fn interned(&self, profile: u32) -> &Interned {
+    pub fn interned(&self, profile: u32) -> &InternedProfile {
         &self.profiles[profile as usize]
     }
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use super::counted::{Candidate, counted};
+use super::dedup::{Candidate, counted};
+use super::integrity::whole;
 use super::intern::Intern;
-use super::standing::Standing;
-use super::whole::whole;
+use super::open_file::Standing;
 use super::{file, rollup};
 use crate::error::Error;
 use crate::snapshot::{Remark, Snapshot, Status};
@@ -41,7 +41,7 @@ struct File {
 
 /// Files that another process wrote between their addition and the commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct ForeignWrites {
     /// Number of files.
     pub files: u64,
     /// Number of their entries of communities.
@@ -165,9 +165,9 @@ impl Writer {
 
     /// Writes all additions and the sums that follow: everything or, on an error, nothing. Data
     /// that another process wrote meanwhile stay as they are.
-    pub fn commit(&mut self) -> Result<Known, Error> {
+    pub fn commit(&mut self) -> Result<ForeignWrites, Error> {
         if self.files.is_empty() {
-            return Ok(Known::default());
+            return Ok(ForeignWrites::default());
         }
         if !self.is_in_place()? {
             return Err(Error::Other(format!(
@@ -194,7 +194,7 @@ impl Writer {
         written.map_err(|error| file::plain(&self.path, error))
     }
 
-    fn write(&mut self) -> rusqlite::Result<Known> {
+    fn write(&mut self) -> rusqlite::Result<ForeignWrites> {
         self.store.execute_batch("BEGIN IMMEDIATE")?;
         let mut hours = BTreeSet::new();
         let mut seen = BTreeMap::new();
@@ -353,8 +353,8 @@ impl Writer {
     }
 
     /// Known files change no entries, but their remarks would be repeated.
-    fn write_files(&self) -> rusqlite::Result<Known> {
-        let mut known = Known::default();
+    fn write_files(&self) -> rusqlite::Result<ForeignWrites> {
+        let mut known = ForeignWrites::default();
         let mut file = self.store.prepare_cached(
             "INSERT OR REPLACE INTO files (digest, name, hour, entries, at)
              VALUES (?1, ?2, ?3, ?4, unixepoch())",

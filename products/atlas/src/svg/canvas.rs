@@ -4,7 +4,7 @@ use super::calendar::bounded;
 use super::colour::{self, Paint};
 use super::ink::{ID, Ink, escape, length, named};
 use super::number::number;
-use crate::asked::{Look, Theme};
+use crate::chart_query::{PictureStyle, Theme};
 use crate::figure::{Figure, Plot};
 use crate::text::Language;
 
@@ -79,7 +79,7 @@ impl<'a> Canvas<'a> {
     /// Creates an empty canvas.
     pub(super) fn new(
         figure: &'a Figure,
-        look: &Look,
+        look: &PictureStyle,
         language: Language,
         links: Option<Links<'a>>,
     ) -> Self {

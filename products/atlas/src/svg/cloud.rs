@@ -195,7 +195,7 @@ fn draw_word(canvas: &mut Canvas, word: &Word) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::asked::Look;
+    use crate::chart_query::PictureStyle;
     use crate::figure::{Figure, Plot, Table};
     use crate::time::Unit;
 
@@ -309,10 +309,10 @@ mod tests {
                 rows: Vec::new(),
             },
         };
-        let look = Look {
+        let look = PictureStyle {
             width: 400,
             height: 300,
-            ..Look::default()
+            ..PictureStyle::default()
         };
         crate::svg::draw(&figure, "cloud", &look, Language::English, None)
     }

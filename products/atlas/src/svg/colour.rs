@@ -8,7 +8,7 @@
 
 use std::fmt::Write;
 
-use crate::asked::Theme;
+use crate::chart_query::Theme;
 
 /// Role of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

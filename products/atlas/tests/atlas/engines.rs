@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use atlas::asked::Asked;
+use atlas::chart_query::ChartQuery;
 use atlas::snapshot::{Entry, Profile, Snapshot, Status};
 use atlas::{answer, chart, export, read, store};
 use rusqlite::Connection;
@@ -223,7 +223,7 @@ fn charts_are_what_duckdb_makes_of_the_raw_files() {
 /// Holds what the chart answers against the sums.
 fn chart(store: &Connection, sums: &Value) {
     let growth = chart::find("growth").expect("a chart");
-    let asked = Asked::read("from=2013&to=2026&by=month").expect("a question");
+    let asked = ChartQuery::read("from=2013&to=2026&by=month").expect("a question");
     let figure = growth.figure(store, &asked).expect("a figure");
     let json = answer::json("growth", &figure).expect("an answer");
     let answer: Value = serde_json::from_str(&json).expect("JSON");
@@ -252,7 +252,7 @@ fn by_profile(store: &Connection, sums: &Value) {
         // All days at once are too many points.
         let years = (2013..=2026).map(|year| format!("from={year}&to={year}&by=day"));
         for question in ["by=month".to_owned()].into_iter().chain(years) {
-            let asked = Asked::read(&question).expect("a question");
+            let asked = ChartQuery::read(&question).expect("a question");
             let figure = chart.figure(store, &asked).expect("a figure");
             let json = answer::json(name, &figure).expect("an answer");
             let answer: Value = serde_json::from_str(&json).expect("JSON");
@@ -288,7 +288,7 @@ fn metacommunities(store: &Connection, sums: &Value) {
     assert_eq!(months.len(), 158);
     for (month, mut summed) in months {
         let question = format!("at={month}&group=meta&n=100");
-        let figure = top.figure(store, &Asked::read(&question).expect("a question"));
+        let figure = top.figure(store, &ChartQuery::read(&question).expect("a question"));
         let json = answer::json("top", &figure.expect("a figure")).expect("an answer");
         let answer: Value = serde_json::from_str(&json).expect("JSON");
         let rows = answer["communities"].as_array().expect("rows").iter();

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use atlas::asked::{Look, Theme};
+use atlas::chart_query::{PictureStyle, Theme};
 use atlas::figure::{Figure, Plot, Style};
 use atlas::svg;
 use atlas::text::Language;
@@ -28,12 +28,12 @@ fn golden(name: &str, picture: &str) {
     assert!(wanted == text, "{name} is another: WEIR_UPDATE_GOLDEN=1");
 }
 
-fn look(width: u32, height: u32, theme: Theme) -> Look {
-    Look {
+fn look(width: u32, height: u32, theme: Theme) -> PictureStyle {
+    PictureStyle {
         width,
         height,
         theme,
-        ..Look::default()
+        ..PictureStyle::default()
     }
 }
 
@@ -94,7 +94,7 @@ fn points_are_joined_however_far_from_each_other_they_are() {
 #[test]
 fn bars_without_room_are_left_out_where_a_picture_has_to_fit() {
     let drawn = |width, height, fit| {
-        let look = Look {
+        let look = PictureStyle {
             fit,
             ..look(width, height, Theme::Light)
         };

@@ -18,7 +18,7 @@ use std::path::Path;
 use atlas::Error;
 use atlas::read::{Mapping, Progress, Sink, import, snapshot};
 use atlas::snapshot::{Entry, Snapshot};
-use atlas::store::{Digest, Known};
+use atlas::store::{Digest, ForeignWrites};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 const NAME: &str = "20191010-00.00.00-ffSummarizedDir.json";
@@ -43,9 +43,9 @@ impl Sink for Kept {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<Known, Error> {
+    fn commit(&mut self) -> Result<ForeignWrites, Error> {
         self.commits.push(self.snapshots.len());
-        Ok(Known::default())
+        Ok(ForeignWrites::default())
     }
 }
 

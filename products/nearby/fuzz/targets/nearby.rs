@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use libfuzzer_sys::fuzz_target;
 use nearby::envelope::{self, Key};
 use nearby::module::{Device, Module};
-use nearby::room::{Action, Event, Format, LINKS, PEERS, Room, Settings};
+use nearby::room::{Action, Event, Format, LINKS, Machine, PEERS, Settings};
 use nearby::village::{Handshake, Secret};
 
 static KEY: LazyLock<Arc<Key>> =
@@ -42,7 +42,7 @@ fuzz_target!(|octets: &[u8]| {
         on: true,
     };
     let _ = Module::new(device, [Format::V2].into(), 4).command(0, octets);
-    let mut room = Room::new(Settings {
+    let mut room = Machine::new(Settings {
         own: KEY.node().id(),
         node: Some(KEY.node()),
         address: [1; 6],

@@ -13,14 +13,14 @@ use futures::try_join;
 use tokio::sync::{mpsc, watch};
 use tracing::debug;
 
-use super::channel::{self, Line};
-use super::discover::Quiet;
-use super::event::{Numbers, Opened, Told};
+use super::channel::{self, Transport};
+use super::discover::DiscoveryPause;
+use super::event::{BluetoothEvent, ConnectionIds, NewConnection};
 use super::profile::{
-    LONGEST, Speaks, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
+    LONGEST, LocalDevice, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
 };
 use crate::Id;
-use crate::room::Format;
+use crate::machine::Format;
 
 /// Timeout for a call. Two devices that call each other miss each other's call: both would wait for
 /// 20 s without this limit.
@@ -39,10 +39,10 @@ fn error(text: &str) -> bluer::Error {
 pub async fn call(
     adapter: &Adapter,
     address: Address,
-    speaks: &Speaks,
-    numbers: &Numbers,
-    told: &mpsc::Sender<Told>,
-    quiet: Quiet,
+    speaks: &LocalDevice,
+    numbers: &ConnectionIds,
+    told: &mpsc::Sender<BluetoothEvent>,
+    quiet: DiscoveryPause,
 ) -> bluer::Result<()> {
     let device = adapter.device(address)?;
     quiet.begin().await;
@@ -120,10 +120,10 @@ async fn find(
 
 async fn open(
     (adapter, device): (&Adapter, &Device),
-    speaks: &Speaks,
+    speaks: &LocalDevice,
     (format, service): (Format, &Service),
-    numbers: &Numbers,
-    told: &mpsc::Sender<Told>,
+    numbers: &ConnectionIds,
+    told: &mpsc::Sender<BluetoothEvent>,
 ) -> bluer::Result<()> {
     let (id, message, channel) = find(service, format).await?;
     let link = numbers.next();
@@ -142,7 +142,7 @@ async fn open(
             let carried = Arc::default();
             tokio::spawn(read(link, reader, Arc::clone(&carried), told.clone()));
             let (make, made) = mpsc::channel(1);
-            let line = Line {
+            let line = Transport {
                 link,
                 own: speaks.own,
                 gatt: output,
@@ -163,7 +163,7 @@ async fn open(
         }
     };
     let id = Id::try_from(&id[..]).map_err(|it| error(&it.to_string()))?;
-    let opened = Opened {
+    let opened = NewConnection {
         link,
         address: device.address(),
         format,
@@ -172,7 +172,7 @@ async fn open(
         frame,
         writer,
     };
-    let _ = told.send(Told::Opened(opened)).await;
+    let _ = told.send(BluetoothEvent::Opened(opened)).await;
     Ok(())
 }
 
@@ -186,7 +186,7 @@ async fn write_each(
     link: u32,
     message: Characteristic,
     mut frames: mpsc::Receiver<Vec<u8>>,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<BluetoothEvent>,
 ) {
     let request = CharacteristicWriteRequest {
         op_type: WriteOp::Request,
@@ -197,9 +197,9 @@ async fn write_each(
             debug!(link, %error, "not written");
             break;
         }
-        let _ = told.send(Told::Written(link)).await;
+        let _ = told.send(BluetoothEvent::Written(link)).await;
     }
-    let _ = told.send(Told::Closed(link)).await;
+    let _ = told.send(BluetoothEvent::Closed(link)).await;
 }
 
 /// Reports received frames until the connection ends. BlueZ (5.66) notifies all devices of what is
@@ -208,13 +208,13 @@ async fn read(
     link: u32,
     reader: CharacteristicReader,
     carried: Arc<AtomicBool>,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<BluetoothEvent>,
 ) {
     loop {
         match reader.recv().await {
             Ok(frame) if !frame.is_empty() && carried.load(Ordering::Relaxed) => {}
             Ok(frame) if !frame.is_empty() => {
-                let _ = told.send(Told::Heard(link, frame)).await;
+                let _ = told.send(BluetoothEvent::Heard(link, frame)).await;
             }
             Ok(_) => break,
             Err(error) => {
@@ -223,5 +223,5 @@ async fn read(
             }
         }
     }
-    let _ = told.send(Told::Closed(link)).await;
+    let _ = told.send(BluetoothEvent::Closed(link)).await;
 }

@@ -22,7 +22,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
-use super::event::Told;
+use super::event::BluetoothEvent;
 use crate::Id;
 use crate::v2::channel::{self, FRAME, Reader};
 use crate::v2::frame::{Control, Frame};
@@ -45,7 +45,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 const FULL: Duration = Duration::from_millis(5);
 
 /// A channel that was made.
-pub struct Made<S> {
+pub struct OpenChannel<S> {
     /// Byte stream of the channel.
     pub stream: S,
     /// True if this side called.
@@ -112,7 +112,7 @@ pub async fn call(
     adapter: Adapter,
     device: Device,
     number: Characteristic,
-    made: mpsc::Sender<Made<Stream>>,
+    made: mpsc::Sender<OpenChannel<Stream>>,
 ) {
     let address = device.address();
     let tried = async {
@@ -135,7 +135,7 @@ pub async fn call(
     match tried.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
         Ok(Some(stream)) => {
             let caller = true;
-            let _ = made.send(Made { stream, caller }).await;
+            let _ = made.send(OpenChannel { stream, caller }).await;
         }
         Ok(None) => debug!(%address, "peer offers no channel"),
         Err(error) => debug!(%address, %error, "no channel"),
@@ -199,7 +199,7 @@ impl<G: Gatt> Gatt for Arc<OnceLock<G>> {
 }
 
 /// Connection with its transports.
-pub struct Line<S, G> {
+pub struct Transport<S, G> {
     pub link: u32,
     pub own: Id,
     pub gatt: G,
@@ -212,8 +212,8 @@ pub struct Line<S, G> {
     /// Frames to write.
     pub frames: mpsc::Receiver<Vec<u8>>,
     /// A channel that is made takes the place of the one before.
-    pub made: mpsc::Receiver<Made<S>>,
-    pub told: mpsc::Sender<Told>,
+    pub made: mpsc::Receiver<OpenChannel<S>>,
+    pub told: mpsc::Sender<BluetoothEvent>,
 }
 
 /// A channel that is there.
@@ -235,7 +235,7 @@ impl<S> Drop for Channel<S> {
     }
 }
 
-impl<S, G> Line<S, G>
+impl<S, G> Transport<S, G>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
     G: Gatt,
@@ -264,7 +264,7 @@ where
                         debug!(link = self.link, %error, "not written");
                         break;
                     }
-                    let _ = self.told.send(Told::Written(self.link)).await;
+                    let _ = self.told.send(BluetoothEvent::Written(self.link)).await;
                 }
                 news = news => match news {
                     Some(()) => self.greeted(&mut channel).await,
@@ -287,7 +287,7 @@ where
                 break;
             }
         }
-        let _ = self.told.send(Told::Closed(self.link)).await;
+        let _ = self.told.send(BluetoothEvent::Closed(self.link)).await;
     }
 
     fn begin(&self, stream: S) -> Channel<S> {
@@ -322,7 +322,10 @@ where
         }
         if let Some(channel) = channel {
             (channel.carries, channel.since) = (true, Instant::now());
-            let _ = self.told.send(Told::Channel(self.link, true)).await;
+            let _ = self
+                .told
+                .send(BluetoothEvent::Channel(self.link, true))
+                .await;
         }
     }
 
@@ -332,13 +335,16 @@ where
         self.carried.store(false, Ordering::Relaxed);
         if over.carries {
             debug!(link = self.link, "channel closed");
-            let _ = self.told.send(Told::Channel(self.link, false)).await;
+            let _ = self
+                .told
+                .send(BluetoothEvent::Channel(self.link, false))
+                .await;
             while let Ok(frame) = self.frames.try_recv() {
                 // Flow control stays; the rest is asked for.
                 if is_control(&frame) && self.gatt.put(&frame).await.is_err() {
                     break;
                 }
-                let _ = self.told.send(Told::Written(self.link)).await;
+                let _ = self.told.send(BluetoothEvent::Written(self.link)).await;
             }
         }
     }
@@ -382,7 +388,7 @@ async fn read<S: AsyncRead + Unpin>(
     link: u32,
     mut stream: S,
     tell: mpsc::Sender<()>,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<BluetoothEvent>,
 ) {
     let (mut reader, mut known) = (Reader::default(), false);
     let mut octets = vec![0; usize::from(TAKES)];
@@ -404,8 +410,8 @@ async fn read<S: AsyncRead + Unpin>(
         let done = reader.read(octets.get(..count).unwrap_or_default(), &mut all);
         for one in all {
             let event = match one {
-                channel::Told::Message(octets) => Told::Whole(link, octets),
-                channel::Told::Frame(frame) => {
+                channel::ChannelItem::Message(octets) => BluetoothEvent::Whole(link, octets),
+                channel::ChannelItem::Frame(frame) => {
                     if !known {
                         if !matches!(Frame::read(&frame), Ok(Frame::Control(Control::Id(_)))) {
                             return debug!(link, "channel closed: its first frame is not an id");
@@ -413,7 +419,7 @@ async fn read<S: AsyncRead + Unpin>(
                         known = true;
                         let _ = tell.send(()).await;
                     }
-                    Told::Heard(link, frame)
+                    BluetoothEvent::Heard(link, frame)
                 }
             };
             let _ = told.send(event).await;

@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tracing::{debug, info, warn};
 
 use super::adapter::{AGAIN, part};
-use super::event::Told;
-use super::profile::{COMPANY, NAME, Speaks, V1, V2};
+use super::event::BluetoothEvent;
+use super::profile::{COMPANY, LocalDevice, NAME, V1, V2};
+use crate::machine::Format;
 use crate::power::{Needs, Power, Rounds};
-use crate::room::Format;
 
 /// BlueZ ends a round in the background.
 const ENDS: Duration = Duration::from_millis(50);
@@ -30,7 +30,7 @@ const ADDRESSES: usize = 256;
 pub struct Discovery {
     adapter: Adapter,
     formats: BTreeSet<Format>,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<BluetoothEvent>,
     power: Power,
     /// Formats and peers to look for.
     needs: watch::Sender<Needs>,
@@ -46,12 +46,12 @@ type Events = Pin<Box<dyn Stream<Item = AdapterEvent>>>;
 
 /// Pauses discovery while it exists: a call waits for an advertisement of the other device, and
 /// during discovery the adapter does not report that advertisement again.
-pub struct Quiet {
+pub struct DiscoveryPause {
     adapter: Adapter,
     quiet: watch::Sender<usize>,
 }
 
-impl Quiet {
+impl DiscoveryPause {
     /// Waits until the round that was under way is over.
     pub async fn begin(&self) {
         let until = Instant::now() + QUIET;
@@ -61,7 +61,7 @@ impl Quiet {
     }
 }
 
-impl Drop for Quiet {
+impl Drop for DiscoveryPause {
     fn drop(&mut self) {
         self.quiet.send_modify(|count| *count -= 1);
     }
@@ -69,7 +69,7 @@ impl Drop for Quiet {
 
 impl Discovery {
     /// Creates a discovery for an adapter that reports devices with a format of `speaks`.
-    pub fn new(adapter: Adapter, speaks: &Speaks, told: mpsc::Sender<Told>) -> Self {
+    pub fn new(adapter: Adapter, speaks: &LocalDevice, told: mpsc::Sender<BluetoothEvent>) -> Self {
         Self {
             adapter,
             formats: speaks.formats.clone(),
@@ -95,9 +95,9 @@ impl Discovery {
     }
 
     /// Pauses discovery until the returned guard is dropped.
-    pub fn quiet(&self) -> Quiet {
+    pub fn quiet(&self) -> DiscoveryPause {
         self.quiet.send_modify(|count| *count += 1);
-        Quiet {
+        DiscoveryPause {
             adapter: self.adapter.clone(),
             quiet: self.quiet.clone(),
         }
@@ -224,7 +224,7 @@ impl Discovery {
         }
         for (format, service) in [(Format::V1, V1), (Format::V2, V2)] {
             if services.contains(&service) && self.formats.contains(&format) {
-                let seen = Told::Seen {
+                let seen = BluetoothEvent::Seen {
                     address,
                     format,
                     prefix: begin.filter(|_| format == Format::V2),

@@ -7,10 +7,10 @@ use bluer::Address;
 use tokio::sync::mpsc;
 
 use crate::Id;
-use crate::room::Format;
+use crate::machine::Format;
 
 /// Event of an adapter.
-pub enum Told {
+pub enum BluetoothEvent {
     /// The adapter received an advertisement.
     Seen {
         address: Address,
@@ -19,7 +19,7 @@ pub enum Told {
         signal: Option<i16>,
     },
     /// A connection opened.
-    Opened(Opened),
+    Opened(NewConnection),
     /// A call failed, with the reason.
     Refused(Address, String),
     /// A frame arrived by a connection.
@@ -37,7 +37,7 @@ pub enum Told {
 }
 
 /// A connection that was opened.
-pub struct Opened {
+pub struct NewConnection {
     pub link: u32,
     pub address: Address,
     pub format: Format,
@@ -51,9 +51,9 @@ pub struct Opened {
 
 /// Numbers of connections.
 #[derive(Clone, Default)]
-pub struct Numbers(Arc<AtomicU32>);
+pub struct ConnectionIds(Arc<AtomicU32>);
 
-impl Numbers {
+impl ConnectionIds {
     /// Returns an unused number.
     pub fn next(&self) -> u32 {
         self.0.fetch_add(1, Ordering::Relaxed)

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use bluer::Uuid;
 
 use crate::Id;
+use crate::machine::Format;
 use crate::power::Power;
-use crate::room::Format;
 
 /// Services, and their characteristics: for reading the id, for writes and notifications, and for
 /// the channel's number.
@@ -37,7 +37,7 @@ pub fn ahead(format: Format) -> usize {
 
 /// Identity and capabilities of this device.
 #[derive(Clone, Debug)]
-pub struct Speaks {
+pub struct LocalDevice {
     /// Id of this device.
     pub own: Id,
     /// Supported formats.

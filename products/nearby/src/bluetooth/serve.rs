@@ -18,12 +18,14 @@ use futures::StreamExt;
 use tokio::sync::{mpsc, watch};
 use tracing::debug;
 
-use super::channel::{Line, Listener, Made, UNHEARD};
-use super::crowd::Crowd;
-use super::event::{Numbers, Opened, Told};
-use super::profile::{Speaks, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead};
+use super::channel::{Listener, OpenChannel, Transport, UNHEARD};
+use super::event::{BluetoothEvent, ConnectionIds, NewConnection};
+use super::notification_pause::NotificationPause;
+use super::profile::{
+    LocalDevice, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
+};
 use crate::Id;
-use crate::room::Format;
+use crate::machine::Format;
 
 /// Capacity of the queue of writes.
 const AHEAD: usize = 16;
@@ -40,9 +42,9 @@ fn octets(mtu: usize) -> usize {
 
 /// The services of these formats.
 pub fn application(
-    speaks: &Speaks,
-    numbers: &Numbers,
-    told: &mpsc::Sender<Told>,
+    speaks: &LocalDevice,
+    numbers: &ConnectionIds,
+    told: &mpsc::Sender<BluetoothEvent>,
     mut channels: Option<Listener>,
 ) -> Application {
     let own = speaks.own;
@@ -73,7 +75,7 @@ fn value(uuid: bluer::Uuid, octets: Vec<u8>) -> Characteristic {
     }
 }
 
-fn v1(own: Id, numbers: &Numbers, told: &mpsc::Sender<Told>) -> Service {
+fn v1(own: Id, numbers: &ConnectionIds, told: &mpsc::Sender<BluetoothEvent>) -> Service {
     let (calls, taken) = mpsc::channel(1);
     tokio::spawn(take(taken, numbers.clone(), told.clone()));
     let writes = move |octets: Vec<u8>, asked: bluer::gatt::local::CharacteristicWriteRequest| {
@@ -106,8 +108,8 @@ fn v1(own: Id, numbers: &Numbers, told: &mpsc::Sender<Told>) -> Service {
 /// Writes of v1: each address has a connection from its first write on.
 async fn take(
     mut writes: mpsc::Receiver<(Address, Vec<u8>)>,
-    numbers: Numbers,
-    told: mpsc::Sender<Told>,
+    numbers: ConnectionIds,
+    told: mpsc::Sender<BluetoothEvent>,
 ) {
     // A closed frame queue shows that its connection was closed.
     let mut links: BTreeMap<Address, (u32, mpsc::Receiver<Vec<u8>>)> = BTreeMap::new();
@@ -119,7 +121,7 @@ async fn take(
                 let link = numbers.next();
                 let (writer, frames) = mpsc::channel(1);
                 links.insert(address, (link, frames));
-                let opened = Opened {
+                let opened = NewConnection {
                     link,
                     address,
                     format: Format::V1,
@@ -128,18 +130,18 @@ async fn take(
                     frame: crate::v1::WRITE,
                     writer,
                 };
-                let _ = told.send(Told::Opened(opened)).await;
+                let _ = told.send(BluetoothEvent::Opened(opened)).await;
                 link
             }
         };
-        let _ = told.send(Told::Heard(link, octets)).await;
+        let _ = told.send(BluetoothEvent::Heard(link, octets)).await;
     }
 }
 
 fn v2(
     own: Id,
-    numbers: &Numbers,
-    told: &mpsc::Sender<Told>,
+    numbers: &ConnectionIds,
+    told: &mpsc::Sender<BluetoothEvent>,
     channels: Option<Listener>,
 ) -> Service {
     let (control, control_handle) = characteristic_control();
@@ -153,7 +155,7 @@ fn v2(
         own,
         all: BTreeMap::new(),
         strangers: VecDeque::new(),
-        crowd: Crowd::default(),
+        crowd: NotificationPause::default(),
         hushed: watch::Sender::new(false),
         numbers: numbers.clone(),
         told: told.clone(),
@@ -204,11 +206,11 @@ struct Ends {
     all: BTreeMap<Address, End>,
     /// Channels without a connection so far: BlueZ reports the connection later.
     strangers: VecDeque<(Instant, Address, Stream)>,
-    crowd: Crowd,
+    crowd: NotificationPause,
     /// True while notifications pause.
     hushed: watch::Sender<bool>,
-    numbers: Numbers,
-    told: mpsc::Sender<Told>,
+    numbers: ConnectionIds,
+    told: mpsc::Sender<BluetoothEvent>,
 }
 
 struct End {
@@ -220,18 +222,23 @@ struct End {
     frame: Arc<AtomicUsize>,
     /// The socket by which it is notified, when it has one.
     gatt: Arc<OnceLock<CharacteristicWriter>>,
-    make: mpsc::Sender<Made<Stream>>,
+    make: mpsc::Sender<OpenChannel<Stream>>,
     /// Channels that were made, until the first frame is sent.
-    made: Option<mpsc::Receiver<Made<Stream>>>,
+    made: Option<mpsc::Receiver<OpenChannel<Stream>>>,
     /// Weak, so that the queue closes once no frames can be sent to the connection.
     writer: mpsc::WeakSender<Vec<u8>>,
 }
 
 impl End {
     /// Starts the line once there is a socket or a channel.
-    fn begin(&mut self, own: Id, hushed: watch::Receiver<bool>, told: &mpsc::Sender<Told>) {
+    fn begin(
+        &mut self,
+        own: Id,
+        hushed: watch::Receiver<bool>,
+        told: &mpsc::Sender<BluetoothEvent>,
+    ) {
         if let Some((frames, made)) = self.frames.take().zip(self.made.take()) {
-            let line = Line {
+            let line = Transport {
                 link: self.link,
                 own,
                 gatt: Arc::clone(&self.gatt),
@@ -269,7 +276,7 @@ impl Ends {
                     writer: writer.downgrade(),
                     frames: Some(frames),
                 };
-                let opened = Opened {
+                let opened = NewConnection {
                     link,
                     address,
                     format: Format::V2,
@@ -278,11 +285,11 @@ impl Ends {
                     frame: octets(mtu),
                     writer,
                 };
-                let _ = self.told.send(Told::Opened(opened)).await;
+                let _ = self.told.send(BluetoothEvent::Opened(opened)).await;
                 if let Some((_, _, stream)) = known {
                     let caller = false;
                     // The queue has room for the first channel.
-                    let _ = end.make.try_send(Made { stream, caller });
+                    let _ = end.make.try_send(OpenChannel { stream, caller });
                     end.begin(self.own, self.hushed.subscribe(), &self.told);
                 }
                 place.insert(end)
@@ -297,8 +304,8 @@ impl Ends {
         // The caller has announced its MTU in the meantime.
         let frame = octets(from.1);
         end.frame.store(frame, Ordering::Relaxed);
-        let _ = self.told.send(Told::Frames(link, frame)).await;
-        let _ = self.told.send(Told::Heard(link, value)).await;
+        let _ = self.told.send(BluetoothEvent::Frames(link, frame)).await;
+        let _ = self.told.send(BluetoothEvent::Heard(link, value)).await;
     }
 
     /// Handles a subscription to notifications: a second one means a new connection.
@@ -312,7 +319,7 @@ impl Ends {
             .map(|it| it.link)
         {
             self.all.remove(&from.0);
-            let _ = self.told.send(Told::Closed(old)).await;
+            let _ = self.told.send(BluetoothEvent::Closed(old)).await;
         }
         let (own, hushed, told) = (self.own, self.hushed.subscribe(), self.told.clone());
         let end = self.of(from).await;
@@ -327,7 +334,7 @@ impl Ends {
             Some(end) => {
                 let caller = false;
                 // Surplus channels of one device are closed.
-                let _ = end.make.try_send(Made { stream, caller });
+                let _ = end.make.try_send(OpenChannel { stream, caller });
                 end.begin(self.own, self.hushed.subscribe(), &self.told);
             }
             None => {
@@ -363,7 +370,7 @@ impl Ends {
         let all = self.all.extract_if(.., |_, end| waits(end));
         for (address, end) in all.collect::<Vec<_>>() {
             debug!(%address, "BlueZ notifies another client: calling this peer instead");
-            let _ = self.told.send(Told::Closed(end.link)).await;
+            let _ = self.told.send(BluetoothEvent::Closed(end.link)).await;
         }
     }
 }

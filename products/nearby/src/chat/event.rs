@@ -1,7 +1,7 @@
 //! Events of the loop.
 
 use super::keys::Key;
-use super::model::Told;
+use super::model::DaemonEvent;
 
 /// Capacity of the event queue; a full queue blocks its senders.
 pub const AHEAD: usize = 64;
@@ -12,7 +12,7 @@ pub enum Event {
     Key(Key),
     /// Pasted text.
     Pasted(String),
-    Told(Told),
+    Told(DaemonEvent),
     /// A line of standard input, or an error; `None` at the end of the input.
     Line(Option<Result<String, String>>),
     /// The terminal has another size.

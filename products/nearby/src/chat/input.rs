@@ -2,7 +2,7 @@
 
 use super::text::{letters, width};
 use crate::envelope::LONGEST_TEXT as LONGEST;
-use crate::harmless::harmless;
+use crate::sanitize::harmless;
 
 /// Lines that are remembered.
 const LINES: usize = 100;

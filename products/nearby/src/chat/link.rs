@@ -10,8 +10,8 @@ use std::time::Duration;
 use api::{Client, ClientError, Method};
 
 use super::event::Event;
-use super::model::Told;
-use crate::daemon::{Answer, Lately, Peers, Said, Say};
+use super::model::DaemonEvent;
+use crate::daemon::{Notification, Peers, RecentMessages, Say, SendResult};
 
 /// Interval of requests for the peers nearby.
 const LOOK: Duration = Duration::from_secs(1);
@@ -20,9 +20,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Sends events of a thread, and reports its panic, after which the chat would hang.
 #[derive(Debug)]
-pub struct Teller(pub SyncSender<Event>);
+pub struct EventSender(pub SyncSender<Event>);
 
-impl Drop for Teller {
+impl Drop for EventSender {
     fn drop(&mut self) {
         if thread::panicking() {
             // A failed send means that the loop has ended.
@@ -43,14 +43,14 @@ fn words(error: &ClientError) -> String {
 
 /// Receives events, and reconnects when the stream ends.
 pub fn hear(socket: PathBuf, events: SyncSender<Event>) {
-    let teller = Teller(events);
+    let teller = EventSender(events);
     thread::spawn(move || {
         loop {
             let why = match follow(&socket, &teller.0) {
                 Ok(()) => "the connection ended".to_owned(),
                 Err(error) => words(&error),
             };
-            if teller.0.send(Event::Told(Told::Lost(why))).is_err() {
+            if teller.0.send(Event::Told(DaemonEvent::Lost(why))).is_err() {
                 return;
             }
             thread::sleep(AGAIN);
@@ -62,9 +62,9 @@ fn follow(socket: &Path, events: &SyncSender<Event>) -> Result<(), ClientError> 
     let client = Client::new(socket)?;
     // First the stream, then the past: so nothing falls between them. What is in both is the same.
     let stream = client.open("/v1/messages")?;
-    let past = || -> Result<Told, ClientError> {
-        let past: Lately = client.get("/v1/past")?;
-        Ok(Told::Begun(past.messages))
+    let past = || -> Result<DaemonEvent, ClientError> {
+        let past: RecentMessages = client.get("/v1/past")?;
+        Ok(DaemonEvent::Begun(past.messages))
     };
     if events.send(Event::Told(past()?)).is_err() {
         return Ok(());
@@ -72,11 +72,11 @@ fn follow(socket: &Path, events: &SyncSender<Event>) -> Result<(), ClientError> 
     for line in stream.lines() {
         let line = line.map_err(|error| ClientError::Broken(error.to_string()))?;
         // A later version may send unknown events.
-        let Ok(said) = serde_json::from_str::<Said>(&line) else {
+        let Ok(said) = serde_json::from_str::<Notification>(&line) else {
             continue;
         };
-        let missed = matches!(said, Said::Missed { .. });
-        if events.send(Event::Told(Told::Said(said))).is_err() {
+        let missed = matches!(said, Notification::Missed { .. });
+        if events.send(Event::Told(DaemonEvent::Said(said))).is_err() {
             return Ok(());
         }
         if missed && events.send(Event::Told(past()?)).is_err() {
@@ -88,18 +88,18 @@ fn follow(socket: &Path, events: &SyncSender<Event>) -> Result<(), ClientError> 
 
 /// Sends messages in order, and requests the peers nearby in between.
 pub fn speak(socket: PathBuf, asked: Receiver<Say>, events: SyncSender<Event>) {
-    let teller = Teller(events);
+    let teller = EventSender(events);
     thread::spawn(move || {
         let mut wait = Duration::ZERO;
         loop {
             let told = match asked.recv_timeout(wait) {
-                Ok(what) => Told::Answered(say(&socket, what)),
+                Ok(what) => DaemonEvent::Answered(say(&socket, what)),
                 Err(RecvTimeoutError::Timeout) => {
                     wait = LOOK;
                     // The receiving thread reports a lost daemon.
                     let peers = Client::new(&socket).and_then(|it| it.get::<Peers>("/v1/peers"));
                     let Ok(told) = peers else { continue };
-                    Told::Peers(told.peers)
+                    DaemonEvent::Peers(told.peers)
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             };
@@ -110,7 +110,7 @@ pub fn speak(socket: PathBuf, asked: Receiver<Say>, events: SyncSender<Event>) {
     });
 }
 
-fn say(socket: &Path, what: Say) -> Result<Answer, [String; 3]> {
+fn say(socket: &Path, what: Say) -> Result<SendResult, [String; 3]> {
     let said =
         Client::new(socket).and_then(|client| client.send(Method::POST, "/v1/messages", &what));
     said.map_err(|error| [what.to, what.text, words(&error)])

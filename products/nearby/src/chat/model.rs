@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::input::Input;
-use crate::daemon::{Answer, Message, PeerShown, Said};
+use crate::daemon::{Message, Notification, PeerInfo, SendResult};
 
 /// Lines that are remembered.
 const ENTRIES: usize = 500;
@@ -25,17 +25,17 @@ pub const PUBLIC: &str = "everyone can read it";
 
 /// Event from the daemon.
 #[derive(Debug)]
-pub enum Told {
+pub enum DaemonEvent {
     /// The daemon is reachable; with its recent messages.
     Begun(Vec<Message>),
     /// An event of the daemon.
-    Said(Said),
+    Said(Notification),
     /// Peers nearby.
-    Peers(Vec<PeerShown>),
+    Peers(Vec<PeerInfo>),
     /// The daemon is unreachable, with the reason.
     Lost(String),
     /// The result of sending a message; for a failure the recipient, the text and the reason.
-    Answered(Result<Answer, [String; 3]>),
+    Answered(Result<SendResult, [String; 3]>),
 }
 
 /// A message or a notice.
@@ -75,7 +75,7 @@ pub struct Chat {
     /// Rows below the visible ones.
     pub scrolled: usize,
     entries: VecDeque<Entry>,
-    peers: Vec<PeerShown>,
+    peers: Vec<PeerInfo>,
     is_there: bool,
     was_there: bool,
     to: Option<String>,
@@ -88,7 +88,7 @@ impl Chat {
     }
 
     /// Returns the peers nearby.
-    pub fn peers(&self) -> &[PeerShown] {
+    pub fn peers(&self) -> &[PeerInfo] {
         &self.peers
     }
 
@@ -118,12 +118,12 @@ impl Chat {
     }
 
     /// Handles an event of the daemon.
-    pub fn told(&mut self, told: Told, now: u64) {
+    pub fn told(&mut self, told: DaemonEvent, now: u64) {
         match told {
-            Told::Begun(past) => self.begin(past, now),
-            Told::Said(said) => self.said(said, now),
-            Told::Peers(peers) => self.peers = peers,
-            Told::Lost(why) => {
+            DaemonEvent::Begun(past) => self.begin(past, now),
+            DaemonEvent::Said(said) => self.said(said, now),
+            DaemonEvent::Peers(peers) => self.peers = peers,
+            DaemonEvent::Lost(why) => {
                 // Report a lost daemon once until the daemon returns.
                 if std::mem::take(&mut self.is_there) || !self.was_there {
                     self.was_there = true;
@@ -133,8 +133,8 @@ impl Chat {
                 self.peers.clear();
             }
             // The daemon also reports own messages as events.
-            Told::Answered(Ok(_)) => {}
-            Told::Answered(Err([to, text, why])) => {
+            DaemonEvent::Answered(Ok(_)) => {}
+            DaemonEvent::Answered(Err([to, text, why])) => {
                 self.put(now, Kind::Wrong(format!("not sent: {why}")));
                 // Restores the text for another attempt, unless the user has typed something else.
                 let now = self.to.as_deref().unwrap_or("all");
@@ -172,18 +172,18 @@ impl Chat {
         }
     }
 
-    fn said(&mut self, said: Said, now: u64) {
+    fn said(&mut self, said: Notification, now: u64) {
         match said {
-            Said::Near { peer } => {
+            Notification::Near { peer } => {
                 let text = format!("{} is near", self.name(&peer));
                 self.put(now, Kind::Note(text));
             }
-            Said::Gone { peer } => {
+            Notification::Gone { peer } => {
                 let text = format!("{} is no longer near", self.name(&peer));
                 self.peers.retain(|it| it.id != peer);
                 self.put(now, Kind::Note(text));
             }
-            Said::Direct {
+            Notification::Direct {
                 sender,
                 receiver,
                 octets,
@@ -193,18 +193,18 @@ impl Chat {
                 let text = format!("{sender} sent {receiver} {octets} bytes, encrypted");
                 self.put(now, Kind::Note(text));
             }
-            Said::Other {
+            Notification::Other {
                 peer, kind, octets, ..
             } => {
                 let name = self.name(&peer);
                 let text = format!("{name} sent {octets} bytes that cannot be read here: {kind}");
                 self.put(now, Kind::Note(text));
             }
-            Said::Missed { count } => {
+            Notification::Missed { count } => {
                 let text = format!("{count} events were missed, because this program was too slow");
                 self.put(now, Kind::Wrong(text));
             }
-            Said::Outcome { number, done, .. } => {
+            Notification::Outcome { number, done, .. } => {
                 let messages = self.entries.iter_mut().rev();
                 let message = messages.into_iter().find_map(|it| match &mut it.kind {
                     Kind::Message(message) if message.number == Some(number) => Some(message),
@@ -312,7 +312,7 @@ impl Chat {
         if self.peers.is_empty() {
             return "no peers near".to_owned();
         }
-        let line = |it: &PeerShown| {
+        let line = |it: &PeerInfo| {
             let signal = it.signal.map_or(String::new(), |it| format!("  {it} dBm"));
             let waiting = match it.waiting {
                 0 => String::new(),

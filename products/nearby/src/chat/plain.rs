@@ -8,11 +8,11 @@ use std::thread;
 
 use super::clock::clock;
 use super::event::{AHEAD, Event};
-use super::link::{self, Teller};
-use super::model::Told;
-use crate::daemon::{Message, Said, Say};
+use super::link::{self, EventSender};
+use super::model::DaemonEvent;
+use crate::daemon::{Message, Notification, Say};
 use crate::envelope::LONGEST_TEXT;
-use crate::harmless::harmless;
+use crate::sanitize::harmless;
 
 /// Octets of a line at most: the daemon takes no more.
 const LONGEST: u64 = LONGEST_TEXT as u64;
@@ -21,7 +21,7 @@ const KNOWN: usize = 500;
 
 /// Result of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum Outcome {
     /// All lines were sent.
     Well,
     /// At least one line was not sent; the errors are on standard error.
@@ -32,7 +32,7 @@ pub enum Ended {
 ///
 /// # Errors
 /// Standard output cannot be written to.
-pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
+pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Outcome> {
     let (events, happening) = sync_channel(AHEAD);
     let (requests, asked) = channel();
     link::hear(socket.to_owned(), events.clone());
@@ -40,18 +40,18 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
     lines(events);
     let is_typed = io::stdin().is_terminal();
     let mut known = Known::default();
-    let (mut waits, mut is_over, mut ended) = (0, false, Ended::Well);
+    let (mut waits, mut is_over, mut ended) = (0, false, Outcome::Well);
     let mut is_there = true;
     // Number of absent peers that a message waits for.
     let mut later = None;
     for event in happening {
         match event {
-            Event::Told(Told::Said(Said::Missed { count })) => {
+            Event::Told(DaemonEvent::Said(Notification::Missed { count })) => {
                 eprintln!(
                     "weir-nearby: {count} events were missed, because this program was too slow"
                 );
             }
-            Event::Told(Told::Said(said)) => {
+            Event::Told(DaemonEvent::Said(said)) => {
                 // The user's own messages need no echo.
                 if let Some(message) = Message::of(&said).filter(|it| !it.own)
                     && known.is_new(&message)
@@ -60,7 +60,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                     output.flush()?;
                 }
             }
-            Event::Told(Told::Begun(past)) => {
+            Event::Told(DaemonEvent::Begun(past)) => {
                 if !std::mem::replace(&mut is_there, true) {
                     eprintln!("weir-nearby: reachable again");
                 }
@@ -73,12 +73,12 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                 }
                 output.flush()?;
             }
-            Event::Told(Told::Lost(why)) => {
+            Event::Told(DaemonEvent::Lost(why)) => {
                 if std::mem::replace(&mut is_there, false) {
                     eprintln!("weir-nearby: not reachable: {why}; trying again");
                 }
             }
-            Event::Told(Told::Answered(answer)) => {
+            Event::Told(DaemonEvent::Answered(answer)) => {
                 waits -= 1;
                 match answer {
                     // Told once, and not for each line.
@@ -90,7 +90,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                         later = waits;
                     }
                     Err([_, _, why]) => {
-                        ended = Ended::NotAllSaid;
+                        ended = Outcome::NotAllSaid;
                         eprintln!("weir-nearby: not sent: {why}");
                     }
                 }
@@ -112,13 +112,16 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                 }
             }
             Event::Line(Some(Err(why))) => {
-                ended = Ended::NotAllSaid;
+                ended = Outcome::NotAllSaid;
                 eprintln!("weir-nearby: not sent: {why}");
             }
             Event::Line(None) => is_over = true,
             Event::Panicked => return Err(io::Error::other("sending failed in part")),
             Event::Stop => return Ok(ended),
-            Event::Told(Told::Peers(_)) | Event::Key(_) | Event::Pasted(_) | Event::Resized => {}
+            Event::Told(DaemonEvent::Peers(_))
+            | Event::Key(_)
+            | Event::Pasted(_)
+            | Event::Resized => {}
         }
         if is_over && waits == 0 {
             return Ok(ended);
@@ -160,7 +163,7 @@ impl Known {
 
 /// Reads lines in a thread that ends with the process, or with standard input.
 fn lines(events: SyncSender<Event>) {
-    let teller = Teller(events);
+    let teller = EventSender(events);
     thread::spawn(move || {
         let mut input = io::stdin().lock();
         loop {

@@ -12,16 +12,16 @@ use super::clock::{clock, now};
 use super::event::{AHEAD, Event};
 use super::input::Edit;
 use super::keys::Key;
-use super::link::{self, Teller};
+use super::link::{self, EventSender};
 use super::model::{Action, Chat};
-use super::view::{self, Look};
+use super::view::{self, TerminalStyle};
 use crate::daemon::Say;
 
 /// Runs the chat until the user quits.
 ///
 /// # Errors
 /// The terminal cannot be taken over, or written to.
-pub fn run(socket: &Path, look: Look) -> io::Result<()> {
+pub fn run(socket: &Path, look: TerminalStyle) -> io::Result<()> {
     let (events, happening) = sync_channel(AHEAD);
     let (requests, asked) = channel();
     // Before other threads are started: they inherit that signals are waited for.
@@ -84,7 +84,7 @@ fn pressed(chat: &mut Chat, key: Key, page: usize) -> Option<Action> {
 
 /// Reads keys in a thread that ends with the process, or with the terminal.
 fn keys(events: SyncSender<Event>) {
-    let teller = Teller(events);
+    let teller = EventSender(events);
     thread::spawn(move || {
         loop {
             let event = match event::read() {

@@ -61,7 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::harmless::harmless;
+    use crate::sanitize::harmless;
 
     #[test]
     fn rows_break_between_words() {

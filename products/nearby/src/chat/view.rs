@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::model::{Chat, Entry, Kind, PUBLIC};
 use super::text::{letters, width, wrapped};
 use crate::daemon::Message;
-use crate::harmless::harmless;
+use crate::sanitize::harmless;
 
 /// Colours of names; each can be read on black and on white.
 const COLOURS: [Color; 6] = [
@@ -22,7 +22,7 @@ const COLOURS: [Color; 6] = [
 
 /// Capabilities of the terminal.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct TerminalStyle {
     /// Colours may be used.
     pub colour: bool,
     /// Signs that are no letters may be used.
@@ -191,7 +191,12 @@ pub fn near(chat: &Chat, columns: usize) -> String {
 }
 
 /// Draws all of it. It is remembered how far one can go back.
-pub fn draw(chat: &mut Chat, look: Look, clock: &dyn Fn(u64) -> String, frame: &mut Frame<'_>) {
+pub fn draw(
+    chat: &mut Chat,
+    look: TerminalStyle,
+    clock: &dyn Fn(u64) -> String,
+    frame: &mut Frame<'_>,
+) {
     let area = frame.area();
     let (columns, height) = (usize::from(area.width), usize::from(area.height));
     if columns < 2 || height == 0 {
@@ -254,7 +259,7 @@ pub fn draw(chat: &mut Chat, look: Look, clock: &dyn Fn(u64) -> String, frame: &
 }
 
 /// Returns the style of a tone. Words repeat its meaning, as not all users see colours.
-fn style(tone: &Tone, look: Look) -> Style {
+fn style(tone: &Tone, look: TerminalStyle) -> Style {
     let coloured = |colour| {
         if look.colour {
             Style::new().fg(colour)

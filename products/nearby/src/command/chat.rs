@@ -7,7 +7,7 @@ use api::Client;
 use clap::Args;
 
 use super::failure::Failure;
-use crate::chat::{self, Ended, Look};
+use crate::chat::{self, Outcome, TerminalStyle};
 use crate::daemon::Peers;
 
 /// Chat with peers nearby, in the terminal
@@ -34,8 +34,8 @@ pub(super) fn run(socket: &Path, output: &mut impl Write) -> Result<(), Failure>
         return Ok(chat::run(socket, look(|name| std::env::var(name).ok()))?);
     }
     match chat::plain(socket, output)? {
-        Ended::Well => Ok(()),
-        Ended::NotAllSaid => Err(Failure(
+        Outcome::Well => Ok(()),
+        Outcome::NotAllSaid => Err(Failure(
             "some lines were not sent".to_owned(),
             "see above for these lines, and send them again".to_owned(),
         )),
@@ -44,7 +44,7 @@ pub(super) fn run(socket: &Path, output: &mut impl Write) -> Result<(), Failure>
 
 /// Reads the environment: `NO_COLOR` (no-color.org), and the first locale variable set of three
 /// (POSIX, 8.2). The Linux console has UTF-8, but few signs in its font.
-fn look(variable: impl Fn(&str) -> Option<String>) -> Look {
+fn look(variable: impl Fn(&str) -> Option<String>) -> TerminalStyle {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let term = set("TERM").unwrap_or_default();
     let colour = set("NO_COLOR").is_none() && term != "dumb";
@@ -53,7 +53,7 @@ fn look(variable: impl Fn(&str) -> Option<String>) -> Look {
         .find_map(|name| set(name));
     let locale = locale.unwrap_or_default().to_ascii_lowercase();
     let is_utf8 = locale.contains("utf-8") || locale.contains("utf8");
-    Look {
+    TerminalStyle {
         colour,
         signs: is_utf8 && colour && term != "linux",
     }

@@ -7,7 +7,7 @@ use api::{Client, Method};
 use clap::{ArgGroup, Args};
 
 use super::failure::Failure;
-use crate::daemon::{Answer, Say};
+use crate::daemon::{Say, SendResult};
 use crate::envelope::LONGEST_TEXT;
 
 /// Send a public message to all peers nearby, or through one of them
@@ -52,7 +52,7 @@ pub(super) fn run(
         to: arguments.to.clone(),
         text,
     };
-    let told: Answer = client.send(Method::POST, "/v1/messages", &say)?;
+    let told: SendResult = client.send(Method::POST, "/v1/messages", &say)?;
     let waits = match told.waiting {
         0 => String::new(),
         1 => ", waits for 1 that is not near".to_owned(),

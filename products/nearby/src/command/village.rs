@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::failure::Failure;
-use crate::daemon::village::{Name, Settings};
+use crate::daemon::village::{NodeAddress, Settings};
 use crate::village::Secret;
 
 /// Octets of the file at most: its line has fewer.
@@ -28,7 +28,7 @@ pub struct Arguments {
     listen: Vec<SocketAddr>,
     /// Node to connect to; the default port is 9351
     #[arg(long = "node", value_name = "HOST:PORT", requires = "village")]
-    nodes: Vec<Name>,
+    nodes: Vec<NodeAddress>,
 }
 
 impl Arguments {

@@ -6,8 +6,8 @@ use api::Client;
 use clap::Args;
 
 use super::failure::Failure;
-use crate::daemon::Said;
-use crate::harmless::harmless;
+use crate::daemon::Notification;
+use crate::sanitize::harmless;
 
 /// Print messages, arrivals and departures as they happen
 #[derive(Args, Debug)]
@@ -34,7 +34,7 @@ pub(super) fn run(
         }
         if arguments.json {
             writeln!(output, "{}", cli::text::json(&line))?;
-        } else if let Ok(said) = serde_json::from_str::<Said>(&line) {
+        } else if let Ok(said) = serde_json::from_str::<Notification>(&line) {
             writeln!(output, "{}", text(&said))?;
         }
         output.flush()?;
@@ -43,34 +43,34 @@ pub(super) fn run(
 }
 
 /// A line for a person: what a stranger wrote moves no cursor.
-fn text(said: &Said) -> String {
+fn text(said: &Notification) -> String {
     // Nor ends the line.
     let harmless = |text: &str| harmless(text).replace('\n', " ");
     match said {
-        Said::Near { peer } => format!("{peer} is near"),
-        Said::Gone { peer } => format!("{peer} is no longer near"),
-        Said::Message { sender, text, .. } => format!("{sender}: {}", harmless(text)),
-        Said::Own { text, to, peer, .. } => {
+        Notification::Near { peer } => format!("{peer} is near"),
+        Notification::Gone { peer } => format!("{peer} is no longer near"),
+        Notification::Message { sender, text, .. } => format!("{sender}: {}", harmless(text)),
+        Notification::Own { text, to, peer, .. } => {
             let whom = match peer {
                 Some(peer) => format!("{peer}, everyone can read it"),
                 None => format!("{to} near"),
             };
             format!("sent to {whom}: {}", harmless(text))
         }
-        Said::Direct {
+        Notification::Direct {
             sender,
             receiver,
             octets,
             ..
         } => format!("{sender} sent {receiver} {octets} bytes, encrypted"),
-        Said::Other {
+        Notification::Other {
             peer, kind, octets, ..
         } => format!("{peer} sent {octets} bytes: {kind}"),
-        Said::Outcome { number, peer, done } => match done {
+        Notification::Outcome { number, peer, done } => match done {
             true => format!("message {number} reached {peer}"),
             false => format!("message {number} did not reach {peer}"),
         },
-        Said::Missed { count } => {
+        Notification::Missed { count } => {
             format!("{count} events were missed, because this program was too slow")
         }
     }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use crate::room::{Format, Place};
+use crate::machine::{Endpoint, Format};
 
 /// A connection.
 pub struct Link {
-    place: Place,
+    place: Endpoint,
     format: Format,
     caller: bool,
     writer: mpsc::Sender<Vec<u8>>,
@@ -19,7 +19,12 @@ pub struct Link {
 
 impl Link {
     /// Creates a link.
-    pub fn new(place: Place, format: Format, caller: bool, writer: mpsc::Sender<Vec<u8>>) -> Self {
+    pub fn new(
+        place: Endpoint,
+        format: Format,
+        caller: bool,
+        writer: mpsc::Sender<Vec<u8>>,
+    ) -> Self {
         Self {
             place,
             format,
@@ -30,15 +35,15 @@ impl Link {
     }
 
     /// Returns the peer's place.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> Endpoint {
         self.place
     }
 
     /// Returns the peer's address if connected by Bluetooth.
     fn address(&self) -> Option<bluer::Address> {
         match self.place {
-            Place::Bluetooth(address) => Some(bluer::Address(address)),
-            Place::Ip(_) => None,
+            Endpoint::Bluetooth(address) => Some(bluer::Address(address)),
+            Endpoint::Ip(_) => None,
         }
     }
 
@@ -117,7 +122,7 @@ impl Links {
     }
 
     /// Returns true if there is a connection with a device.
-    pub fn reaches(&self, place: Place) -> bool {
+    pub fn reaches(&self, place: Endpoint) -> bool {
         self.0.values().any(|it| it.place == place)
     }
 }

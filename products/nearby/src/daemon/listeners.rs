@@ -1,15 +1,15 @@
 //! Listeners of the event stream, with the number of events that each missed.
 
-use api::Feed;
+use api::StreamSender;
 
-use super::wire::Said;
+use super::wire::Notification;
 
 /// All listeners.
 #[derive(Default)]
 pub struct Listeners(Vec<Listener>);
 
 struct Listener {
-    feed: Feed,
+    feed: StreamSender,
     /// Number of events missed while the listener was too slow.
     missed: u64,
 }
@@ -18,7 +18,7 @@ impl Listener {
     /// Offers a line, after a notice of missed events if there are any.
     fn tell(&mut self, line: &[u8]) -> bool {
         if self.missed > 0 {
-            let missed = Said::Missed { count: self.missed };
+            let missed = Notification::Missed { count: self.missed };
             let mut line = serde_json::to_vec(&missed).unwrap_or_default();
             line.push(b'\n');
             if !self.feed.offer(&line) {
@@ -32,7 +32,7 @@ impl Listener {
 
 impl Listeners {
     /// Adds a listener.
-    pub fn add(&mut self, feed: Feed) {
+    pub fn add(&mut self, feed: StreamSender) {
         self.0.push(Listener { feed, missed: 0 });
     }
 

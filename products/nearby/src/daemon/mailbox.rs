@@ -3,16 +3,18 @@
 use std::time::Instant;
 
 use super::settings::Settings;
-use super::wire::AwayShown;
+use super::wire::AwayPeerInfo;
 use crate::Id;
 use crate::envelope::Node;
+use crate::machine::{
+    self, Action, Address, Endpoint, Event, Machine, PIECE, PeerReport, Recipients, StoreAction,
+};
 use crate::power::Needs;
-use crate::queue::{Files, Lost, Queue};
-use crate::room::{self, Action, Address, Event, PIECE, Place, Room, Shown, Store, To};
+use crate::queue::{DroppedMessage, Files, Queue};
 
 /// Peers nearby and away, with the messages that wait for them.
 pub struct Mailbox {
-    room: Room,
+    room: Machine,
     queue: Queue,
     begun: Instant,
     /// The queue's clock when this began.
@@ -22,7 +24,7 @@ pub struct Mailbox {
 impl Mailbox {
     /// Loads the messages from the disk, for a node with this address.
     pub fn open(node: Node, address: Address, settings: &Settings) -> Self {
-        let mut room = Room::new(room::Settings {
+        let mut room = Machine::new(machine::Settings {
             own: node.id(),
             node: Some(node),
             address,
@@ -43,12 +45,12 @@ impl Mailbox {
     }
 
     /// Returns the peers nearby and their connections.
-    pub fn room(&self) -> &Room {
+    pub fn room(&self) -> &Machine {
         &self.room
     }
 
     /// Returns the room, for changes of its connections and its adapter.
-    pub fn room_mut(&mut self) -> &mut Room {
+    pub fn room_mut(&mut self) -> &mut Machine {
         &mut self.room
     }
 
@@ -67,16 +69,16 @@ impl Mailbox {
     }
 
     /// Sends a message. Returns its number, and the number of recipients nearby.
-    pub fn send(&mut self, to: To, octets: &[u8], out: &mut Vec<Action>) -> (u64, usize) {
+    pub fn send(&mut self, to: Recipients, octets: &[u8], out: &mut Vec<Action>) -> (u64, usize) {
         let now = self.now();
         let number = self.queue.next_number(now);
         (number, self.room.send(now, to, number, octets, out))
     }
 
     /// Returns the peers nearby, each with the time since the last contact, in ms.
-    pub fn heard(&self) -> Vec<(Shown, u64)> {
+    pub fn heard(&self) -> Vec<(PeerReport, u64)> {
         let now = self.now();
-        let ago = |shown: Shown| {
+        let ago = |shown: PeerReport| {
             let ago = now.saturating_sub(shown.seen);
             (shown, ago)
         };
@@ -84,8 +86,8 @@ impl Mailbox {
     }
 
     /// Returns the known peers that are away.
-    pub fn away(&self) -> Vec<AwayShown> {
-        let away = self.room.delivery().away().map(|(id, _)| AwayShown {
+    pub fn away(&self) -> Vec<AwayPeerInfo> {
+        let away = self.room.delivery().away().map(|(id, _)| AwayPeerInfo {
             id: id.to_string(),
             last_seen: Some(self.queue.last_seen(id)).filter(|it| *it > 0),
             waiting: self.queue.waiting(id),
@@ -94,8 +96,8 @@ impl Mailbox {
     }
 
     /// Returns those recipients that are known and away.
-    pub fn away_of(&self, to: To) -> impl Iterator<Item = Id> {
-        let is_meant = move |id: &Id| to == To::All || to == To::One(*id);
+    pub fn away_of(&self, to: Recipients) -> impl Iterator<Item = Id> {
+        let is_meant = move |id: &Id| to == Recipients::All || to == Recipients::One(*id);
         self.room
             .delivery()
             .away()
@@ -107,7 +109,7 @@ impl Mailbox {
     ///
     /// # Errors
     /// The peer for whom the message cannot be stored.
-    pub fn waits(&self, to: To) -> Result<usize, Id> {
+    pub fn waits(&self, to: Recipients) -> Result<usize, Id> {
         let mut away = self.away_of(to);
         match self.queue.works(self.now()) {
             true => Ok(away.count()),
@@ -119,7 +121,7 @@ impl Mailbox {
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         for peer in self.room.shown() {
-            needs.near += usize::from(matches!(peer.place, Place::Bluetooth(_)));
+            needs.near += usize::from(matches!(peer.place, Endpoint::Bluetooth(_)));
             needs.waiting += if peer.linked.is_empty() {
                 peer.waiting
             } else {
@@ -136,13 +138,13 @@ impl Mailbox {
     }
 
     /// Performs an action on the stored messages.
-    pub fn store(&mut self, store: Store) -> Vec<Action> {
+    pub fn store(&mut self, store: StoreAction) -> Vec<Action> {
         let now = self.now();
         match store {
-            Store::Keep(mut keep) => {
+            StoreAction::Keep(mut keep) => {
                 let (is, lost) = self.queue.keep(now, &keep);
                 // The new message itself may be among the lost ones.
-                let (itself, lost): (Vec<Lost>, _) = lost
+                let (itself, lost): (Vec<DroppedMessage>, _) = lost
                     .into_iter()
                     .partition(|it| it.sequence == keep.sequence);
                 let mut actions = self.lost(lost);
@@ -153,24 +155,24 @@ impl Mailbox {
                 actions.extend(self.room.delivery_mut().kept(&keep, false));
                 actions
             }
-            Store::Load(id, after) => {
+            StoreAction::Load(id, after) => {
                 let (messages, all, lost) = self.queue.load(id, after, PIECE);
                 let mut actions = self.lost(lost);
                 actions.extend(self.room.delivery_mut().given(now, id, messages, all));
                 actions
             }
-            Store::Drop(id, place) => {
+            StoreAction::Drop(id, place) => {
                 self.queue.done(id, place);
                 Vec::new()
             }
-            Store::Forget(id) => {
+            StoreAction::Forget(id) => {
                 let lost = self.queue.forget(id);
                 self.lost(lost)
             }
         }
     }
 
-    fn lost(&mut self, lost: Vec<Lost>) -> Vec<Action> {
+    fn lost(&mut self, lost: Vec<DroppedMessage>) -> Vec<Action> {
         let lost = lost.into_iter();
         lost.flat_map(|it| self.room.delivery_mut().lost(it.id, it.sequence, it.number))
             .collect()

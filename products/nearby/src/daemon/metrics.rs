@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use api::metrics::Text;
+use api::metrics::Exposition;
 
-use super::wire::Said;
-use crate::room::{self, Format, Shown};
+use super::wire::Notification;
+use crate::machine::{self, Format, PeerReport};
 
 /// Counters since the start of the program.
 #[derive(Clone, Debug, Default)]
@@ -23,13 +23,13 @@ pub struct Counts {
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// Peers nearby.
-    pub peers: Vec<Shown>,
+    pub peers: Vec<PeerReport>,
     /// Format of each connection.
     pub connections: Vec<Format>,
     /// Number of listeners.
     pub listeners: usize,
     /// Counters of the room.
-    pub room: room::Counts,
+    pub room: machine::Counts,
     /// Counters of the daemon.
     pub counts: Counts,
 }
@@ -68,18 +68,19 @@ api::metrics! {
 
 impl Counts {
     /// Counts an event for the listeners.
-    pub fn note(&mut self, said: &Said) {
+    pub fn note(&mut self, said: &Notification) {
         match said {
-            Said::Message { format, .. } => self.hear(format, "feed"),
-            Said::Direct { format, .. } => self.hear(format, "direct"),
-            Said::Other { format, kind, .. } => {
+            Notification::Message { format, .. } => self.hear(format, "feed"),
+            Notification::Direct { format, .. } => self.hear(format, "direct"),
+            Notification::Other { format, kind, .. } => {
                 let known = KINDS.into_iter().find(|it| it == kind);
                 self.hear(format, known.unwrap_or("unreadable"));
             }
-            Said::Own { .. } => self.said += 1,
-            Said::Outcome { done: true, .. } => self.done += 1,
-            Said::Outcome { done: false, .. } => self.failed += 1,
-            Said::Near { .. } | Said::Gone { .. } | Said::Missed { .. } => {}
+            Notification::Own { .. } => self.said += 1,
+            Notification::Outcome { done: true, .. } => self.done += 1,
+            Notification::Outcome { done: false, .. } => self.failed += 1,
+            Notification::Near { .. } | Notification::Gone { .. } | Notification::Missed { .. } => {
+            }
         }
     }
 
@@ -104,7 +105,7 @@ impl Counts {
 /// Returns the metrics in Prometheus' format.
 pub fn text(figures: &Figures) -> String {
     let Figures { peers, counts, .. } = figures;
-    let mut text = Text::default();
+    let mut text = Exposition::default();
     let single = [
         (PEERS, peers.len() as u64),
         (WAITING, peers.iter().map(|peer| peer.waiting as u64).sum()),
@@ -167,7 +168,7 @@ mod tests {
             peers: Vec::new(),
             connections: Vec::new(),
             listeners: 0,
-            room: room::Counts::default(),
+            room: machine::Counts::default(),
             counts: Counts::default(),
         }
     }
@@ -189,13 +190,13 @@ mod tests {
     #[test]
     fn what_happens_is_counted() {
         let mut figures = nothing();
-        let other = |kind: &str| Said::Other {
+        let other = |kind: &str| Notification::Other {
             peer: "x".to_owned(),
             format: "v1".to_owned(),
             kind: kind.to_owned(),
             octets: 1,
         };
-        let outcome = |done| Said::Outcome {
+        let outcome = |done| Notification::Outcome {
             number: 1,
             peer: "x".to_owned(),
             done,
@@ -213,7 +214,7 @@ mod tests {
         }
         counts.read(Format::V1, 20);
         counts.wrote(Format::V2, 244);
-        let peer = Shown {
+        let peer = PeerReport {
             id: Id([1; 8]),
             place: [0; 6].into(),
             formats: [Format::V1, Format::V2].into(),

@@ -11,9 +11,9 @@
 //! otherwise read or speak in the user's name. Accepts only JSON, which a form cannot send. The
 //! server of the router's page bounds the connections.
 
-mod door;
-mod entry;
+mod auth;
 mod files;
+mod server;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -23,11 +23,11 @@ use std::time::Duration;
 use web::Listeners;
 use web::secret::{self, SecretError};
 
-use super::causes::whole;
+use super::error_chain::whole;
 use super::settings::PageSettings;
 use super::state::State;
-use door::Door;
-use entry::Entry;
+use auth::TokenAuth;
+use server::PageServer;
 
 /// Interval of a heartbeat to listeners, so that a lost connection is noticed.
 const BEAT: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ const BEAT: Duration = Duration::from_secs(5);
 /// A page that has its socket.
 pub struct Page {
     listeners: Listeners,
-    entry: Option<Entry>,
+    entry: Option<TokenAuth>,
 }
 
 impl Page {
@@ -47,7 +47,9 @@ impl Page {
     pub fn open(settings: &PageSettings) -> Result<Self, String> {
         let address = settings.listen;
         let entry = match &settings.token {
-            Some(file) => Some(Entry::new(&secret::token(file).map_err(|it| wrong(&it))?)),
+            Some(file) => Some(TokenAuth::new(
+                &secret::token(file).map_err(|it| wrong(&it))?,
+            )),
             None if address.ip().to_canonical().is_loopback() => None,
             None => {
                 return Err(format!(
@@ -57,7 +59,7 @@ impl Page {
                 ));
             }
         };
-        let listeners = Listeners::at(&[address]).map_err(|error| {
+        let listeners = Listeners::bind_addresses(&[address]).map_err(|error| {
             let why = whole(&error);
             format!("cannot serve the page: {why}: choose another --page ADDRESS:PORT")
         })?;
@@ -74,11 +76,11 @@ impl Page {
     /// # Errors
     /// The socket cannot be used.
     pub async fn serve(self, state: &State) -> std::io::Result<Infallible> {
-        self.serve_with(state, door::limits()).await
+        self.serve_with(state, server::limits()).await
     }
 
     async fn serve_with(self, state: &State, limits: web::Limits) -> std::io::Result<Infallible> {
-        let door = Rc::new(Door::new(state.clone(), self.entry, limits));
+        let door = Rc::new(PageServer::new(state.clone(), self.entry, limits));
         let beat = async {
             let mut clock = tokio::time::interval(BEAT);
             loop {

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::village;
+use crate::machine::Format;
 use crate::power::Power;
-use crate::room::Format;
 
 /// Settings of the daemon.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use api::Feed;
+use api::StreamSender;
 use tracing::{debug, info, trace};
 
 use super::links::{Link, Links};
@@ -12,14 +12,14 @@ use super::listeners::Listeners;
 use super::mailbox::Mailbox;
 use super::metrics::{Counts, Figures};
 use super::names::Names;
-use super::past::Past;
+use super::recent::RecentLog;
 use super::settings::Settings;
 use super::village;
-use super::wire::{AwayShown, Message, Said};
+use super::wire::{AwayPeerInfo, Message, Notification};
 use crate::Id;
-use crate::bluetooth::{Bluetooth, Told};
+use crate::bluetooth::{Bluetooth, BluetoothEvent};
 use crate::envelope::{self, Content, Key};
-use crate::room::{Action, Event, Format, Place, Shown, To};
+use crate::machine::{Action, Endpoint, Event, Format, PeerReport, Recipients};
 
 /// Largest lead of a message's time over the clock, ms: beyond, the clock was set back.
 const DRIFT: u64 = 60_000;
@@ -35,7 +35,7 @@ struct Inner {
     links: Links,
     listeners: Listeners,
     names: Names,
-    past: Past,
+    past: RecentLog,
     counts: Counts,
     /// Time of the last own message: milliseconds since 1970.
     said: u64,
@@ -67,7 +67,7 @@ impl State {
             links: Links::default(),
             listeners: Listeners::default(),
             names: Names::default(),
-            past: Past::default(),
+            past: RecentLog::default(),
             counts: Counts::default(),
             said: 0,
         })))
@@ -107,12 +107,12 @@ impl State {
     }
 
     /// Handles an event of the adapter.
-    pub fn told(&self, told: Told) {
+    pub fn told(&self, told: BluetoothEvent) {
         self.0.borrow_mut().told(told);
     }
 
     /// Handles an event of a village's link.
-    pub fn linked(&self, told: village::Told) {
+    pub fn linked(&self, told: village::LinkEvent) {
         self.0.borrow_mut().linked(told);
     }
 
@@ -144,7 +144,7 @@ impl State {
     }
 
     /// Returns the peers nearby, each with the time since the last contact, in ms.
-    pub fn peers(&self) -> Vec<(Shown, u64)> {
+    pub fn peers(&self) -> Vec<(PeerReport, u64)> {
         self.0.borrow().mailbox.heard()
     }
 
@@ -154,8 +154,8 @@ impl State {
     }
 
     /// Returns the number of recipients that are near.
-    pub fn near(&self, to: To) -> usize {
-        let is_meant = |it: &Shown| to == To::All || to == To::One(it.id);
+    pub fn near(&self, to: Recipients) -> usize {
+        let is_meant = |it: &PeerReport| to == Recipients::All || to == Recipients::One(it.id);
         self.0
             .borrow()
             .mailbox
@@ -166,7 +166,7 @@ impl State {
     }
 
     /// Returns the known peers that are away.
-    pub fn away(&self) -> Vec<AwayShown> {
+    pub fn away(&self) -> Vec<AwayPeerInfo> {
         self.0.borrow().mailbox.away()
     }
 
@@ -174,12 +174,12 @@ impl State {
     ///
     /// # Errors
     /// The peer for whom the message cannot be stored.
-    pub fn waits(&self, to: To) -> Result<usize, Id> {
+    pub fn waits(&self, to: Recipients) -> Result<usize, Id> {
         self.0.borrow().mailbox.waits(to)
     }
 
     /// Sends a message to all peers nearby, or to one. Returns the number of recipients.
-    pub fn say(&self, to: To, text: &str) -> usize {
+    pub fn say(&self, to: Recipients, text: &str) -> usize {
         // Peers for whom the message cannot be stored count too: their outcome is a failure.
         let mut inner = self.0.borrow_mut();
         let away = inner.mailbox.away_of(to).count();
@@ -189,14 +189,14 @@ impl State {
         let mut out = Vec::new();
         let (number, count) = inner.mailbox.send(to, &octets, &mut out);
         let peer = match to {
-            To::All => None,
-            To::One(id) => Some(id.to_string()),
+            Recipients::All => None,
+            Recipients::One(id) => Some(id.to_string()),
         };
         // A direct message without a recipient leaves no trace.
         let all = count + away;
         if peer.is_none() || all > 0 {
             let sender = inner.key.node().id().to_string();
-            inner.tell(&Said::Own {
+            inner.tell(&Notification::Own {
                 number,
                 sender,
                 text: text.to_owned(),
@@ -215,7 +215,7 @@ impl State {
     }
 
     /// Adds a listener.
-    pub fn listen(&self, feed: Feed) {
+    pub fn listen(&self, feed: StreamSender) {
         self.0.borrow_mut().listeners.add(feed);
     }
 
@@ -274,10 +274,10 @@ impl Inner {
                     if let Ok(Content::Routing(profiles)) = envelope::read(&octets) {
                         profiles.into_iter().for_each(|it| self.names.note(it));
                     }
-                    self.tell(&Said::read(from, format, &octets));
+                    self.tell(&Notification::read(from, format, &octets));
                 }
                 Action::Outcome(number, id, done) => {
-                    self.tell(&Said::Outcome {
+                    self.tell(&Notification::Outcome {
                         number,
                         peer: id.to_string(),
                         done,
@@ -295,12 +295,12 @@ impl Inner {
         }
         let peer = id.to_string();
         self.tell(&match is {
-            true => Said::Near { peer },
-            false => Said::Gone { peer },
+            true => Notification::Near { peer },
+            false => Notification::Gone { peer },
         });
     }
 
-    fn tell(&mut self, said: &Said) {
+    fn tell(&mut self, said: &Notification) {
         self.past.note(said);
         self.counts.note(said);
         let Ok(mut line) = serde_json::to_vec(said) else {
@@ -310,9 +310,9 @@ impl Inner {
         self.listeners.tell(&line);
     }
 
-    fn told(&mut self, told: Told) {
+    fn told(&mut self, told: BluetoothEvent) {
         match told {
-            Told::Seen {
+            BluetoothEvent::Seen {
                 address,
                 format,
                 prefix,
@@ -326,7 +326,7 @@ impl Inner {
                     signal,
                 });
             }
-            Told::Opened(opened) => {
+            BluetoothEvent::Opened(opened) => {
                 let place = opened.address.0.into();
                 let link = Link::new(place, opened.format, opened.caller, opened.writer);
                 info!(
@@ -354,38 +354,38 @@ impl Inner {
                     frame: opened.frame,
                 });
             }
-            Told::Refused(address, why) => {
+            BluetoothEvent::Refused(address, why) => {
                 debug!(%address, why, "not reached");
                 self.let_go(address);
                 self.happen(Event::Refused(address.0));
             }
-            Told::Heard(link, octets) => {
+            BluetoothEvent::Heard(link, octets) => {
                 if let Some(from) = self.links.get(link) {
                     self.counts.read(from.format(), octets.len());
                 }
                 self.happen(Event::Heard(link, &octets));
             }
-            Told::Whole(link, octets) => {
+            BluetoothEvent::Whole(link, octets) => {
                 self.counts.read(Format::V2, octets.len());
                 self.happen(Event::Whole(link, &octets));
             }
-            Told::Channel(link, is) => {
+            BluetoothEvent::Channel(link, is) => {
                 debug!(link, is, "channel beside the connection");
                 self.mailbox.room_mut().channel(link, is);
                 self.pump(link);
             }
-            Told::Frames(link, octets) => self.mailbox.room_mut().frames_of(link, octets),
-            Told::Written(link) => self.pump(link),
-            Told::Closed(link) => self.hang_up(link),
+            BluetoothEvent::Frames(link, octets) => self.mailbox.room_mut().frames_of(link, octets),
+            BluetoothEvent::Written(link) => self.pump(link),
+            BluetoothEvent::Closed(link) => self.hang_up(link),
         }
     }
 
-    fn linked(&mut self, told: village::Told) {
+    fn linked(&mut self, told: village::LinkEvent) {
         match told {
-            village::Told::Reached(reached) => {
+            village::LinkEvent::Reached(reached) => {
                 let (address, caller, id) = (reached.address, reached.caller, reached.id);
                 info!(%address, %id, caller, "a link");
-                let link = Link::new(Place::Ip(address), Format::Ip, caller, reached.writer);
+                let link = Link::new(Endpoint::Ip(address), Format::Ip, caller, reached.writer);
                 self.links.insert(reached.link, link);
                 self.happen(Event::Reached {
                     link: reached.link,
@@ -394,12 +394,12 @@ impl Inner {
                     id,
                 });
             }
-            village::Told::Heard(link, record) => {
+            village::LinkEvent::Heard(link, record) => {
                 self.counts.read(Format::Ip, record.len());
                 self.happen(Event::Heard(link, &record));
             }
-            village::Told::Written(link) => self.pump(link),
-            village::Told::Closed(link) => self.hang_up(link),
+            village::LinkEvent::Written(link) => self.pump(link),
+            village::LinkEvent::Closed(link) => self.hang_up(link),
         }
     }
 
@@ -417,14 +417,14 @@ impl Inner {
             return;
         };
         self.close(link);
-        if let Place::Bluetooth(address) = place {
+        if let Endpoint::Bluetooth(address) = place {
             self.let_go(bluer::Address(address));
         }
     }
 
     /// Closes BlueZ's connection with an address unless a link uses the address.
     fn let_go(&self, address: bluer::Address) {
-        let place = Place::Bluetooth(address.0);
+        let place = Endpoint::Bluetooth(address.0);
         if !self.links.reaches(place)
             && let Some(bluetooth) = &self.bluetooth
         {

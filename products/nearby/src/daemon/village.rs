@@ -3,7 +3,7 @@
 
 mod link;
 mod listen;
-mod name;
+mod node_address;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
-pub use link::Told;
-use link::{Around, Error, shake};
-pub use name::Name;
+pub use link::LinkEvent;
+use link::{Error, LinkContext, shake};
+pub use node_address::NodeAddress;
 
-use crate::bluetooth::Numbers;
+use crate::bluetooth::ConnectionIds;
 use crate::envelope::Key;
-use crate::village::{Handshake, Secret, Through, pause};
+use crate::village::{Handshake, HandshakeResult, Secret, pause};
 
 /// Timeout for the TCP connection to a node.
 const CONNECTS: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub struct Settings {
     /// Addresses to listen on; empty: all addresses.
     pub listen: Vec<SocketAddr>,
     /// Nodes to call.
-    pub nodes: Vec<Name>,
+    pub nodes: Vec<NodeAddress>,
 }
 
 /// Starts listening and calling.
@@ -46,11 +46,16 @@ pub struct Settings {
 pub fn begin(
     settings: &Settings,
     key: Arc<Key>,
-    numbers: Numbers,
-    told: mpsc::Sender<Told>,
+    numbers: ConnectionIds,
+    told: mpsc::Sender<LinkEvent>,
 ) -> Result<(), String> {
     let listeners = listen::bind(&settings.listen)?;
-    let around = Arc::new(Around::new(settings.secret.clone(), key, numbers, told));
+    let around = Arc::new(LinkContext::new(
+        settings.secret.clone(),
+        key,
+        numbers,
+        told,
+    ));
     tokio::spawn(listen::listen(Arc::clone(&around), listeners));
     for name in &settings.nodes {
         tokio::spawn(keep(Arc::clone(&around), name.clone()));
@@ -59,7 +64,7 @@ pub fn begin(
 }
 
 /// Calls a node, again and again, as long as there is no link with it.
-async fn keep(around: Arc<Around>, name: Name) {
+async fn keep(around: Arc<LinkContext>, name: NodeAddress) {
     let (mut tries, mut known, mut said) = (0u32, None, String::new());
     loop {
         // The node may have called here, or have another name too.
@@ -95,7 +100,10 @@ async fn keep(around: Arc<Around>, name: Name) {
     }
 }
 
-async fn call(around: &Around, name: &Name) -> Result<(TcpStream, SocketAddr, Through), Error> {
+async fn call(
+    around: &LinkContext,
+    name: &NodeAddress,
+) -> Result<(TcpStream, SocketAddr, HandshakeResult), Error> {
     let addresses = tokio::net::lookup_host((name.host.as_str(), name.port)).await;
     let mut last = Error::Nowhere;
     for address in addresses.map_err(Error::Name)?.take(8) {

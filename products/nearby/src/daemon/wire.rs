@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::Id;
 use crate::envelope::{self, Content};
-use crate::room::Format;
+use crate::machine::Format;
 
 /// Peers nearby and away.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Peers {
     /// Peers nearby, by id.
-    pub peers: Vec<PeerShown>,
+    pub peers: Vec<PeerInfo>,
     /// Peers that were near in the last seven days and are away now, by id.
     #[serde(default)]
-    pub away: Vec<AwayShown>,
+    pub away: Vec<AwayPeerInfo>,
 }
 
 /// A peer that is away.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct AwayShown {
+pub struct AwayPeerInfo {
     /// 16 hexadecimal digits.
     pub id: String,
     /// Time of the last contact, in milliseconds since 1970; `None` if unknown.
@@ -32,7 +32,7 @@ pub struct AwayShown {
 
 /// A peer nearby.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct PeerShown {
+pub struct PeerInfo {
     /// 16 hexadecimal digits.
     pub id: String,
     /// Name from the peer's signed profile.
@@ -71,14 +71,14 @@ impl Body for Say {
 
 /// Recent messages.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Lately {
+pub struct RecentMessages {
     /// The oldest first.
     pub messages: Vec<Message>,
 }
 
 /// Recipients of a message.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Answer {
+pub struct SendResult {
     /// Number of recipients that are near.
     pub peers: usize,
     /// Number of recipients away for whom the message waits.
@@ -89,7 +89,7 @@ pub struct Answer {
 /// Event for listeners, a line of JSON each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Said {
+pub enum Notification {
     /// A peer came near.
     Near {
         /// Id of the peer.
@@ -168,7 +168,7 @@ pub enum Said {
     },
 }
 
-impl Said {
+impl Notification {
     /// A message, as far as it can be read.
     pub fn read(from: Id, format: Format, octets: &[u8]) -> Self {
         let peer = from.to_string();
@@ -234,9 +234,9 @@ pub struct Message {
 
 impl Message {
     /// Returns the message of an event, if the event is one.
-    pub fn of(said: &Said) -> Option<Self> {
+    pub fn of(said: &Notification) -> Option<Self> {
         match said {
-            Said::Message {
+            Notification::Message {
                 peer,
                 format,
                 sender,
@@ -254,7 +254,7 @@ impl Message {
                 done: 0,
                 failed: 0,
             }),
-            Said::Own {
+            Notification::Own {
                 number,
                 sender,
                 text,
@@ -273,12 +273,12 @@ impl Message {
                 done: 0,
                 failed: 0,
             }),
-            Said::Near { .. }
-            | Said::Gone { .. }
-            | Said::Direct { .. }
-            | Said::Other { .. }
-            | Said::Outcome { .. }
-            | Said::Missed { .. } => None,
+            Notification::Near { .. }
+            | Notification::Gone { .. }
+            | Notification::Direct { .. }
+            | Notification::Other { .. }
+            | Notification::Outcome { .. }
+            | Notification::Missed { .. } => None,
         }
     }
 }

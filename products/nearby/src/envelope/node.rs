@@ -1,6 +1,6 @@
 //! Names of nodes.
 
-use super::small;
+use super::size_class;
 use crate::Id;
 
 /// Prefix of a node's whole name, before the public key, as in libp2p for short keys.
@@ -20,7 +20,7 @@ impl Node {
     pub fn read(octets: &[u8]) -> Option<Self> {
         let key = octets.strip_prefix(&PREFIX)?;
         let node = key.try_into().ok().map(Self);
-        node.filter(|node: &Self| !small::is_small(&node.0))
+        node.filter(|node: &Self| !size_class::is_small(&node.0))
     }
 
     /// Returns the short name.

@@ -54,14 +54,14 @@ impl Place {
     fn started(at: u8) -> Self {
         let mut place = Self::new(at);
         let out = place.module.command(0, &start(at));
-        assert_eq!(out, Ok(vec![Out::Begin(id(at), Power::Fast)]));
+        assert_eq!(out, Ok(vec![ModuleAction::Begin(id(at), Power::Fast)]));
         place.module.began(Ok(()));
         place
     }
 
-    fn take(&mut self, out: Vec<Out>) {
+    fn take(&mut self, out: Vec<ModuleAction>) {
         for out in out {
-            if let Out::Tell(octets) = out {
+            if let ModuleAction::Tell(octets) = out {
                 let told = Ble::decode(octets.as_slice()).expect("what was encoded");
                 self.told.push(told.message.expect("something"));
             }
@@ -140,9 +140,9 @@ fn what_libqaul_says_is_read_by_its_octets() {
     );
     let start = [&[0x1a, 0x0c, 0x0a, 0x08][..], &[7; 8], &[0x10, 0x01]].concat();
     let out = place.module.command(0, &start);
-    assert_eq!(out, Ok(vec![Out::Begin(id(7), Power::Balanced)]));
+    assert_eq!(out, Ok(vec![ModuleAction::Begin(id(7), Power::Balanced)]));
     let told = place.module.began(Ok(()));
-    assert_eq!(told, [Out::Tell(vec![0x22, 0x02, 0x08, 0x01])]);
+    assert_eq!(told, [ModuleAction::Tell(vec![0x22, 0x02, 0x08, 0x01])]);
     let send = [
         &[0x4a, 0x0f, 0x0a, 0x01, 0x05, 0x12, 0x08][..],
         &[9; 8],
@@ -259,7 +259,7 @@ fn a_stop_tells_what_came_to_nothing_and_that_nobody_is_near() {
         pair[0].told.clear();
         pair[0].says(&sending(1, id(2), vec![1; 100]));
         let out = pair[0].module.command(0, &stop).expect("a command");
-        assert!(out.contains(&Out::End));
+        assert!(out.contains(&ModuleAction::End));
         pair[0].take(out);
         let [
             Kind::DirectSendResult(lost),

@@ -1,6 +1,6 @@
 //! Format of a file in the queue.
 
-use crate::room::Message;
+use crate::machine::Message;
 use crate::v2::LONGEST;
 use crate::v2::outbox::Priority;
 
@@ -13,7 +13,7 @@ pub const MOST: usize = HEAD + LONGEST;
 
 /// Error for an invalid file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Wrong {
+pub enum InvalidFile {
     /// The file has another magic.
     #[error("not a message of weir-nearby")]
     Foreign,
@@ -44,14 +44,14 @@ pub fn write(message: &Message) -> Vec<u8> {
 ///
 /// # Errors
 /// The header is invalid.
-pub fn head(begin: &[u8], size: usize) -> Result<(Option<u64>, u64), Wrong> {
+pub fn head(begin: &[u8], size: usize) -> Result<(Option<u64>, u64), InvalidFile> {
     let head = begin.first_chunk::<HEAD>();
     let head = head.filter(|it| it.starts_with(MAGIC));
-    let head = head.ok_or(Wrong::Foreign)?;
+    let head = head.ok_or(InvalidFile::Foreign)?;
     let number = |at| u64::from_be_bytes(std::array::from_fn(|it| head[at + it]));
     let octets = number(24) as u32 as usize;
     if octets > LONGEST || size != HEAD + octets {
-        return Err(Wrong::Length(size, HEAD + octets));
+        return Err(InvalidFile::Length(size, HEAD + octets));
     }
     // Larger numbers are not those of own messages.
     let own = Some(number(8)).filter(|it| (1..1 << 62).contains(it));
@@ -62,11 +62,11 @@ pub fn head(begin: &[u8], size: usize) -> Result<(Option<u64>, u64), Wrong> {
 ///
 /// # Errors
 /// The file is invalid.
-pub fn read(all: &[u8]) -> Result<Message, Wrong> {
+pub fn read(all: &[u8]) -> Result<Message, InvalidFile> {
     let (number, since) = head(all, all.len())?;
     let (head, octets) = all.split_at(HEAD);
     if sum(&head[..HEAD - 4], octets).to_be_bytes() != head[HEAD - 4..] {
-        return Err(Wrong::Sum);
+        return Err(InvalidFile::Sum);
     }
     let priority = match head[24] {
         0 => Priority::Urgent,

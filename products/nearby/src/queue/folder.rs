@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tracing::warn;
 
 use super::file;
-use crate::room::Message;
+use crate::machine::Message;
 
 /// Names in a folder that are read, at most.
 const NAMES: usize = 65_536;
@@ -45,17 +45,17 @@ pub fn names(folder: &Path) -> Vec<(String, PathBuf)> {
 
 /// Reason why a file is not a message.
 #[derive(Debug, thiserror::Error)]
-pub enum Unread {
+pub enum ReadError {
     /// The file was read and is invalid.
     #[error(transparent)]
-    Wrong(#[from] file::Wrong),
+    Wrong(#[from] file::InvalidFile),
     /// The file cannot be read.
     #[error(transparent)]
     Disk(#[from] io::Error),
 }
 
 /// Logs that a file is skipped.
-pub fn passed_over(path: &Path, error: &Unread) {
+pub fn passed_over(path: &Path, error: &ReadError) {
     warn!(path = %path.display(), %error, "file skipped");
 }
 
@@ -73,7 +73,7 @@ fn open(path: &Path) -> io::Result<(fs::File, u64)> {
 }
 
 /// Number, time and size of a file.
-pub fn read_head(path: &Path) -> Result<(Option<u64>, u64, u64), Unread> {
+pub fn read_head(path: &Path) -> Result<(Option<u64>, u64, u64), ReadError> {
     let (file, size) = open(path)?;
     let mut head = Vec::new();
     file.take(file::HEAD as u64).read_to_end(&mut head)?;
@@ -82,7 +82,7 @@ pub fn read_head(path: &Path) -> Result<(Option<u64>, u64, u64), Unread> {
 }
 
 /// The message in a file.
-pub fn read(path: &Path) -> Result<Message, Unread> {
+pub fn read(path: &Path) -> Result<Message, ReadError> {
     let (file, _) = open(path)?;
     let mut all = Vec::new();
     file.take(file::MOST as u64 + 1).read_to_end(&mut all)?;

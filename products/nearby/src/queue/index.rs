@@ -24,7 +24,7 @@ pub struct Entry {
 
 /// A message dropped for a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct DroppedMessage {
     /// Recipient.
     pub id: Id,
     /// Sequence of the message.
@@ -123,7 +123,7 @@ impl Index {
     }
 
     /// A message, if it is there.
-    pub fn get(&self, id: Id, sequence: u64) -> Option<Lost> {
+    pub fn get(&self, id: Id, sequence: u64) -> Option<DroppedMessage> {
         let entry = self.peers.get(&id)?.get(&sequence)?;
         Some(lost(id, sequence, entry))
     }
@@ -140,7 +140,7 @@ impl Index {
     }
 
     /// Returns all messages for a peer.
-    pub fn of(&self, id: Id) -> Vec<Lost> {
+    pub fn of(&self, id: Id) -> Vec<DroppedMessage> {
         let all = self.peers.get(&id).into_iter().flatten();
         all.map(|(sequence, entry)| lost(id, *sequence, entry))
             .collect()
@@ -149,7 +149,13 @@ impl Index {
     /// Returns the entries to drop so that a message has room: first passed-on messages, and then,
     /// for an own message, the oldest own ones. For a peer without room for the message, the entry
     /// is the message itself. `None` if the message cannot fit at all.
-    pub fn room_for(&self, peers: &[Id], sequence: u64, size: u64, own: bool) -> Option<Vec<Lost>> {
+    pub fn room_for(
+        &self,
+        peers: &[Id],
+        sequence: u64,
+        size: u64,
+        own: bool,
+    ) -> Option<Vec<DroppedMessage>> {
         let share = self.limit / SHARE;
         if room(size) > share {
             return None;
@@ -162,7 +168,7 @@ impl Index {
                     gone.extend(all.iter().map(|it| (it.sequence, *id)));
                     go.extend(all);
                 }
-                None => go.push(Lost {
+                None => go.push(DroppedMessage {
                     id: *id,
                     sequence,
                     number: None,
@@ -193,7 +199,7 @@ impl Index {
                     .peers
                     .iter()
                     .filter(|(id, _)| !gone.contains(&(*place, **id)));
-                let rest: Vec<Lost> = rest
+                let rest: Vec<DroppedMessage> = rest
                     .filter_map(|(id, all)| all.get(place).map(|entry| lost(*id, *place, entry)))
                     .collect();
                 if rest.first().is_some_and(|it| it.number.is_some() == owns) {
@@ -209,7 +215,7 @@ impl Index {
     }
 
     /// Returns the entries to drop so that a message fits into a peer's share. `None` if it cannot.
-    fn room_of(&self, id: Id, size: u64, own: bool) -> Option<Vec<Lost>> {
+    fn room_of(&self, id: Id, size: u64, own: bool) -> Option<Vec<DroppedMessage>> {
         let share = self.limit / SHARE;
         let Some(all) = self.peers.get(&id) else {
             return Some(Vec::new());
@@ -230,7 +236,7 @@ impl Index {
     }
 
     /// Returns the entries older than `age`.
-    pub fn old(&self, now: u64, age: u64) -> Vec<Lost> {
+    pub fn old(&self, now: u64, age: u64) -> Vec<DroppedMessage> {
         let all = self.peers.iter().flat_map(|(id, all)| {
             let old = all
                 .iter()
@@ -241,8 +247,8 @@ impl Index {
     }
 }
 
-fn lost(id: Id, sequence: u64, entry: &Entry) -> Lost {
-    Lost {
+fn lost(id: Id, sequence: u64, entry: &Entry) -> DroppedMessage {
+    DroppedMessage {
         id,
         sequence,
         number: entry.number,

@@ -81,8 +81,8 @@ impl Folder {
 const A: Id = Id([0xa; 8]);
 const B: Id = Id([0xb; 8]);
 
-fn message(sequence: u64, peers: &[Id], size: usize) -> Keep {
-    Keep {
+fn message(sequence: u64, peers: &[Id], size: usize) -> StoreRequest {
+    StoreRequest {
         sequence,
         peers: peers.to_vec(),
         message: Message {
@@ -240,13 +240,13 @@ fn the_oldest_goes_where_there_is_too_much() {
 }
 
 /// A message that is passed on.
-fn passed(sequence: u64, peers: &[Id], size: usize) -> Keep {
+fn passed(sequence: u64, peers: &[Id], size: usize) -> StoreRequest {
     let mut keep = message(sequence, peers, size);
     keep.message.number = None;
     keep
 }
 
-fn sequences(lost: &[Lost]) -> Vec<(Id, u64)> {
+fn sequences(lost: &[DroppedMessage]) -> Vec<(Id, u64)> {
     lost.iter().map(|it| (it.id, it.sequence)).collect()
 }
 
@@ -255,7 +255,7 @@ fn sequences(lost: &[Lost]) -> Vec<(Id, u64)> {
 fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
     let folder = Folder(Directory::new());
     let mut queue = folder.open_with(16 * 4096, &Dying::default());
-    let keep = |queue: &mut Queue<_>, keep: &Keep| {
+    let keep = |queue: &mut Queue<_>, keep: &StoreRequest| {
         let (is, lost) = queue.keep(0, keep);
         (is, sequences(&lost))
     };
@@ -310,7 +310,7 @@ fn nor_where_all_together_take_too_much() {
         }
         assert!(queue.keep(0, &passed(peer * 10 + 3, &[id(peer)], 100)).0);
     }
-    let lost = |queue: &mut Queue<_>, keep: &Keep| {
+    let lost = |queue: &mut Queue<_>, keep: &StoreRequest| {
         let (is, lost) = queue.keep(0, keep);
         (is, sequences(&lost))
     };
@@ -464,9 +464,9 @@ proptest! {
     ) {
         let begin = if begins { &b"weirmsg1"[..] } else { &[] };
         let _ = file::read(&[begin, &octets].concat());
-        let _ = Notes::read(&text);
+        let _ = QueueState::read(&text);
         let begin = if begins { &b"weirsum1"[..] } else { &[] };
-        let _ = seen::read(&[begin, &octets].concat());
+        let _ = digests::read(&[begin, &octets].concat());
     }
 
     #[test]
@@ -475,9 +475,9 @@ proptest! {
         number in 0u64..1 << 62,
         peers in proptest::collection::btree_map(any::<[u8; 8]>(), 0u64..1 << 62, 0..100),
     ) {
-        let seen = |(id, time)| (Id(id), Seen { clock: clock / 2, time });
+        let seen = |(id, time)| (Id(id), LastContact { clock: clock / 2, time });
         let peers = peers.into_iter().map(seen).collect();
-        let notes = Notes { clock, number, peers };
-        prop_assert_eq!(Notes::read(&notes.text()), (notes, 0));
+        let notes = QueueState { clock, number, peers };
+        prop_assert_eq!(QueueState::read(&notes.text()), (notes, 0));
     }
 }

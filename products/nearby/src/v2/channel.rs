@@ -17,7 +17,7 @@ const LENGTH: usize = 4;
 
 /// Item received by a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum ChannelItem {
     /// A frame as GATT carries it.
     Frame(Vec<u8>),
     /// A whole message.
@@ -27,7 +27,7 @@ pub enum Told {
 /// Error for an invalid length, after which nothing can be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a record of a channel has 1 to {most} octets, not {0}", most = LONGEST)]
-pub struct NoLength(u32);
+pub struct InvalidLength(u32);
 
 /// Parser of a channel. Its buffer holds received octets only, never announced ones.
 #[derive(Debug, Default)]
@@ -40,7 +40,11 @@ impl Reader {
     ///
     /// # Errors
     /// A length is invalid: the channel must be closed. Items before it are reported.
-    pub fn read(&mut self, octets: &[u8], told: &mut Vec<Told>) -> Result<(), NoLength> {
+    pub fn read(
+        &mut self,
+        octets: &[u8],
+        told: &mut Vec<ChannelItem>,
+    ) -> Result<(), InvalidLength> {
         self.octets.extend_from_slice(octets);
         let mut rest = &self.octets[..];
         while let Some((length, after)) = rest.split_first_chunk::<LENGTH>() {
@@ -48,14 +52,14 @@ impl Reader {
             let length = usize::try_from(announced).unwrap_or(usize::MAX);
             if !(1..=LONGEST).contains(&length) {
                 self.octets = Vec::new();
-                return Err(NoLength(announced));
+                return Err(InvalidLength(announced));
             }
             let Some((one, after)) = after.split_at_checked(length) else {
                 break;
             };
             told.push(match length {
-                ..=LONGEST_FRAME => Told::Frame(one.to_vec()),
-                _ => Told::Message(one.to_vec()),
+                ..=LONGEST_FRAME => ChannelItem::Frame(one.to_vec()),
+                _ => ChannelItem::Message(one.to_vec()),
             });
             rest = after;
         }

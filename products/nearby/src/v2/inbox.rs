@@ -23,7 +23,7 @@ const ASKS: usize = 4;
 
 /// Result of a chunk, or of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum InboxEvent {
     /// A complete message with its claimed sender.
     Message(Id, Vec<u8>),
     /// Flow control for the peer.
@@ -128,7 +128,7 @@ impl Inbox {
     }
 
     /// Handles a chunk.
-    pub fn chunk(&mut self, now: u64, chunk: &Chunk<'_>) -> Vec<Told> {
+    pub fn chunk(&mut self, now: u64, chunk: &Chunk<'_>) -> Vec<InboxEvent> {
         let mut told = Vec::new();
         let queue = chunk.queue;
         if !(1..=QUEUES).contains(&queue) {
@@ -142,7 +142,7 @@ impl Inbox {
             return told;
         };
         if slot.whole.is_some() {
-            told.push(Told::Reply(Control::Done(queue)));
+            told.push(InboxEvent::Reply(Control::Done(queue)));
             return told;
         }
         let first = chunk.first.or(slot.first);
@@ -176,7 +176,7 @@ impl Inbox {
             match slot.whole {
                 Some(_) => {
                     self.whole.insert(queue, first);
-                    told.push(Told::Reply(Control::Done(queue)));
+                    told.push(InboxEvent::Reply(Control::Done(queue)));
                 }
                 None => self.lose(queue, &mut told),
             }
@@ -186,7 +186,7 @@ impl Inbox {
     }
 
     /// Returns true if a chunk belongs to an incomplete message, or begins one.
-    fn begins(&mut self, now: u64, chunk: &Chunk<'_>, told: &mut Vec<Told>) -> bool {
+    fn begins(&mut self, now: u64, chunk: &Chunk<'_>, told: &mut Vec<InboxEvent>) -> bool {
         let Chunk { queue, first, .. } = chunk;
         match self.slots.get(queue) {
             // Another message takes the slot. A repeated one continues.
@@ -201,7 +201,7 @@ impl Inbox {
                 }
                 self.slots.remove(queue);
                 if !is_cut_anew {
-                    told.push(Told::Lost);
+                    told.push(InboxEvent::Lost);
                 }
             }
             None => {
@@ -209,7 +209,7 @@ impl Inbox {
                 if known.is_some_and(|known| first.is_none_or(|first| first.is_same(known))) {
                     // The peer does not know that the message was complete.
                     if chunk.again || first.is_some() {
-                        told.push(Told::Reply(Control::Done(*queue)));
+                        told.push(InboxEvent::Reply(Control::Done(*queue)));
                     }
                     return false;
                 }
@@ -229,7 +229,7 @@ impl Inbox {
     }
 
     /// A message begins, and those that would have been before it.
-    fn begin(&mut self, now: u64, queue: u8, told: &mut Vec<Told>) {
+    fn begin(&mut self, now: u64, queue: u8, told: &mut Vec<InboxEvent>) {
         let last = self.last.unwrap_or((queue + QUEUES - 2) % QUEUES + 1);
         if is_ahead(last, queue) {
             let mut skipped = after(last);
@@ -249,7 +249,7 @@ impl Inbox {
     }
 
     /// Handles a tick: requests missing chunks, and drops messages.
-    pub fn tick(&mut self, now: u64) -> Vec<Told> {
+    pub fn tick(&mut self, now: u64) -> Vec<InboxEvent> {
         let mut told = Vec::new();
         let mut lost = Vec::new();
         for (queue, slot) in &mut self.slots {
@@ -281,31 +281,31 @@ impl Inbox {
             _ => return vec![Control::Done(queue)],
         }
         let reply = |told| match told {
-            Told::Reply(control) => Some(control),
+            InboxEvent::Reply(control) => Some(control),
             _ => None,
         };
         told.into_iter().filter_map(reply).collect()
     }
 
     /// The connection ends: messages that were whole, and waited for others.
-    pub fn end(&mut self) -> Vec<Told> {
+    pub fn end(&mut self) -> Vec<InboxEvent> {
         self.slots.retain(|_, slot| slot.whole.is_some());
         let mut told = Vec::new();
         self.give(&mut told);
         told
     }
 
-    fn lose(&mut self, queue: u8, told: &mut Vec<Told>) {
+    fn lose(&mut self, queue: u8, told: &mut Vec<InboxEvent>) {
         if let Some(slot) = self.slots.remove(&queue) {
-            told.push(Told::Reply(Control::Failed(queue, 0)));
+            told.push(InboxEvent::Reply(Control::Failed(queue, 0)));
             if !slot.chunks.is_empty() || slot.first.is_some() {
-                told.push(Told::Lost);
+                told.push(InboxEvent::Lost);
             }
         }
     }
 
     /// Delivers the messages that need not wait for others.
-    fn give(&mut self, told: &mut Vec<Told>) {
+    fn give(&mut self, told: &mut Vec<InboxEvent>) {
         let mut order: Vec<(u64, u8)> = Vec::new();
         order.extend(self.slots.iter().map(|(queue, slot)| (slot.number, *queue)));
         order.sort_unstable();
@@ -330,18 +330,18 @@ impl Inbox {
     }
 
     /// A whole message is given out, a part when all others are there.
-    fn join(&mut self, first: &First, octets: Vec<u8>, told: &mut Vec<Told>) {
+    fn join(&mut self, first: &First, octets: Vec<u8>, told: &mut Vec<InboxEvent>) {
         let Some(part) = first.part else {
-            told.push(Told::Message(first.from, octets));
+            told.push(InboxEvent::Message(first.from, octets));
             return;
         };
         let before = self.larger.take();
         let mut larger = match before {
             Some(larger) if larger.of == part.of && larger.next == part.index => larger,
             before => {
-                told.extend(before.map(|_| Told::Lost));
+                told.extend(before.map(|_| InboxEvent::Lost));
                 if part.index > 0 {
-                    told.push(Told::Lost);
+                    told.push(InboxEvent::Lost);
                     return;
                 }
                 Larger {
@@ -354,7 +354,7 @@ impl Inbox {
         larger.octets.extend(octets);
         larger.next += 1;
         match larger.next == part.count {
-            true => told.push(Told::Message(first.from, larger.octets)),
+            true => told.push(InboxEvent::Message(first.from, larger.octets)),
             false => self.larger = Some(larger),
         }
     }
@@ -377,13 +377,13 @@ fn is_ahead(last: u8, queue: u8) -> bool {
     (1..=QUEUES / 2).contains(&distance(last, queue))
 }
 
-fn ask(queue: u8, missing: impl Iterator<Item = u16>, told: &mut Vec<Told>) {
+fn ask(queue: u8, missing: impl Iterator<Item = u16>, told: &mut Vec<InboxEvent>) {
     let all: Vec<(u8, u16)> = missing
         .take(ASKED * ASKS)
         .map(|index| (queue, index))
         .collect();
     let asks = all
         .chunks(ASKED)
-        .map(|it| Told::Reply(Control::Missing(it.to_vec())));
+        .map(|it| InboxEvent::Reply(Control::Missing(it.to_vec())));
     told.extend(asks);
 }

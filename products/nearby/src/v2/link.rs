@@ -1,10 +1,10 @@
 //! Connection to a peer: identity, activity, and messages both ways.
 
 use super::frame::{Control, Frame};
-use super::inbox::{Inbox, Told};
-use super::outbox::{Outbox, Outcome, Priority, Refused};
+use super::inbox::{Inbox, InboxEvent};
+use super::outbox::{Outbox, Outcome, Priority, SendError};
 use super::{FRAME, LONGEST_FRAME, channel};
-use crate::{Id, Octets};
+use crate::{Id, SharedBytes};
 
 /// Interval of introductions until the peer's, ms.
 pub const INTRODUCES: u64 = 1_500;
@@ -31,12 +31,12 @@ pub enum Event {
     /// A message of the peer was lost.
     Lost,
     /// The connection must be closed.
-    Close(Why),
+    Close(CloseReason),
 }
 
 /// Reason to close a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum CloseReason {
     /// The peer did not introduce itself.
     Nobody,
     /// The peer is silent.
@@ -130,8 +130,8 @@ impl Link {
         &mut self,
         number: u64,
         priority: Priority,
-        octets: impl Into<Octets>,
-    ) -> Result<(), Refused> {
+        octets: impl Into<SharedBytes>,
+    ) -> Result<(), SendError> {
         self.outbox.send(number, priority, octets)
     }
 
@@ -163,7 +163,7 @@ impl Link {
                 self.wrong += 1;
                 let over = self.wrong >= WRONG;
                 return over
-                    .then_some(Event::Close(Why::Noise))
+                    .then_some(Event::Close(CloseReason::Noise))
                     .into_iter()
                     .collect();
             }
@@ -187,9 +187,9 @@ impl Link {
             }
             Frame::Control(Control::AskId) => self.outbox.say(Control::Id(self.own)),
             Frame::Control(Control::Id(id)) => match self.peer {
-                Some(peer) if peer != id => events.push(Event::Close(Why::Another)),
+                Some(peer) if peer != id => events.push(Event::Close(CloseReason::Another)),
                 Some(_) => {}
-                None if id == self.own => events.push(Event::Close(Why::Another)),
+                None if id == self.own => events.push(Event::Close(CloseReason::Another)),
                 None => {
                     self.peer = Some(id);
                     events.push(Event::Peer(id));
@@ -211,9 +211,9 @@ impl Link {
         self.told(told, &mut events);
         events.extend(self.outbox.tick(now).into_iter().map(outcome));
         if self.peer.is_none() && now >= self.opened + NOBODY {
-            events.push(Event::Close(Why::Nobody));
+            events.push(Event::Close(CloseReason::Nobody));
         } else if now >= self.heard + SILENT {
-            events.push(Event::Close(Why::Silent));
+            events.push(Event::Close(CloseReason::Silent));
         }
         events
     }
@@ -226,12 +226,12 @@ impl Link {
         (events, self.outbox.end())
     }
 
-    fn told(&mut self, told: Vec<Told>, events: &mut Vec<Event>) {
+    fn told(&mut self, told: Vec<InboxEvent>, events: &mut Vec<Event>) {
         for one in told {
             match one {
-                Told::Message(_, octets) => events.push(Event::Message(octets)),
-                Told::Reply(control) => self.outbox.say(control),
-                Told::Lost => events.push(Event::Lost),
+                InboxEvent::Message(_, octets) => events.push(Event::Message(octets)),
+                InboxEvent::Reply(control) => self.outbox.say(control),
+                InboxEvent::Lost => events.push(Event::Lost),
             }
         }
     }

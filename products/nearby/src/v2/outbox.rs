@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::frame::{Chunk, Control, FIRST, First, Frame, MOST, OTHER, Part};
 use super::inbox::SMALL;
 use super::{FRAME, LONGEST, PART, PARTS, QUEUES, after, channel};
-use crate::{Id, Octets};
+use crate::{Id, SharedBytes};
 
 /// Silence about a message until its outcome is requested, ms.
 pub const PATIENCE: u64 = 3_000;
@@ -30,7 +30,7 @@ pub enum Priority {
 
 /// Reason to refuse a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum SendError {
     /// The message is too long.
     #[error("a message has at most {LONGEST} octets")]
     Long,
@@ -64,7 +64,7 @@ pub struct Outbox {
 struct Message {
     number: u64,
     priority: Priority,
-    octets: Octets,
+    octets: SharedBytes,
 }
 
 impl Message {
@@ -170,13 +170,13 @@ impl Outbox {
         &mut self,
         number: u64,
         priority: Priority,
-        octets: impl Into<Octets>,
-    ) -> Result<(), Refused> {
+        octets: impl Into<SharedBytes>,
+    ) -> Result<(), SendError> {
         let octets = octets.into();
         let all = self.waiting.values().flatten().map(|it| it.octets.len());
         match octets.len() {
-            size if size > LONGEST => Err(Refused::Long),
-            size if all.sum::<usize>() + size > WAITING => Err(Refused::Full),
+            size if size > LONGEST => Err(SendError::Long),
+            size if all.sum::<usize>() + size > WAITING => Err(SendError::Full),
             _ => {
                 let message = Message {
                     number,

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use snow::{Builder, HandshakeState};
 
-use super::session::{LENGTH, Opener, TAG};
+use super::session::{Decryptor, LENGTH, TAG};
 use super::{Secret, Session, VERSION};
 use crate::envelope::{Key, Node};
 
@@ -42,7 +42,7 @@ impl From<snow::Error> for HandshakeError {
 
 /// Result of a completed handshake.
 #[derive(Debug)]
-pub struct Through {
+pub struct HandshakeResult {
     /// Proven node at the other end.
     pub node: Node,
     /// Session for the rest of the connection.
@@ -119,7 +119,7 @@ impl Handshake {
         &mut self,
         octets: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Option<Through>, HandshakeError> {
+    ) -> Result<Option<HandshakeResult>, HandshakeError> {
         self.held.extend(octets);
         loop {
             let length = match self.step {
@@ -192,7 +192,7 @@ impl Handshake {
         hash: &[u8; 32],
         message: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Through, HandshakeError> {
+    ) -> Result<HandshakeResult, HandshakeError> {
         let node = told(&mut session.opener, message, &signed(!self.caller, hash))?;
         if node.id() == self.key.node().id() {
             return Err(HandshakeError::Itself);
@@ -202,7 +202,7 @@ impl Handshake {
         }
         let held = std::mem::take(&mut self.held);
         let records = session.opener.heard(&held);
-        Ok(Through {
+        Ok(HandshakeResult {
             node,
             session,
             records: records.map_err(|_| HandshakeError::Proof)?,
@@ -211,7 +211,7 @@ impl Handshake {
 }
 
 /// Verifies the identity of the peer.
-fn told(opener: &mut Opener, message: &[u8], signed: &[u8]) -> Result<Node, HandshakeError> {
+fn told(opener: &mut Decryptor, message: &[u8], signed: &[u8]) -> Result<Node, HandshakeError> {
     let records = opener.heard(message).map_err(|_| HandshakeError::Secret)?;
     let proof = records.first().and_then(|it| it.split_first_chunk::<32>());
     let (node, signature) = proof.ok_or(HandshakeError::Proof)?;

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use api::{
-    Asked, Body, Feed, Later, Limits, Listener, Method, Problem, Response, Route, Routes, Who,
+    AccessLevel, ApiRequest, Body, Limits, Listener, Method, Problem, Response, ResponseFuture,
+    Route, Routes, StreamSender,
 };
 use serde_json::{Value, json};
 pub use testing::{Directory, Ran, golden, ran, tmux};
@@ -39,7 +40,7 @@ impl Body for Say {
 
 #[derive(Default)]
 struct Inner {
-    feeds: Vec<Feed>,
+    feeds: Vec<StreamSender>,
     peers: Vec<Value>,
     past: Vec<Value>,
     sent: u64,
@@ -175,24 +176,30 @@ impl Drop for Daemon {
 fn routes(inner: &Rc<RefCell<Inner>>) -> Routes {
     let [peers, past, say, listen] = [(); 4].map(|()| inner.clone());
     Routes::new([
-        Route::get("/v1/peers", Who::Root, move |()| {
+        Route::get("/v1/peers", AccessLevel::Root, move |()| {
             Ok(json!({"peers": peers.borrow().peers}))
         }),
-        Route::get("/v1/past", Who::Root, move |()| {
+        Route::get("/v1/past", AccessLevel::Root, move |()| {
             Ok(json!({"messages": past.borrow().past}))
         }),
         Route::new(
             Method::POST,
             "/v1/messages",
-            Who::Root,
-            move |asked: Asked<(), Say>| say.borrow_mut().say(&asked.body),
+            AccessLevel::Root,
+            move |asked: ApiRequest<(), Say>| say.borrow_mut().say(&asked.body),
         ),
-        Route::raw_later(Method::GET, "/v1/messages", Who::Root, move |_: Asked| {
-            let (feed, drain) = api::feed(1 << 20);
-            listen.borrow_mut().feeds.push(feed);
-            let answer = api::server::streamed("application/x-ndjson", drain, "weir-end");
-            let answer: Later<Response<_>> = Box::pin(std::future::ready(Ok(answer)));
-            answer
-        }),
+        Route::raw_async(
+            Method::GET,
+            "/v1/messages",
+            AccessLevel::Root,
+            move |_: ApiRequest| {
+                let (feed, drain) = api::feed(1 << 20);
+                listen.borrow_mut().feeds.push(feed);
+                let answer =
+                    api::server::stream_response("application/x-ndjson", drain, "weir-end");
+                let answer: ResponseFuture<Response<_>> = Box::pin(std::future::ready(Ok(answer)));
+                answer
+            },
+        ),
     ])
 }

@@ -1,4 +1,4 @@
-// Answers of the program (products/nearby/src/daemon/answer.rs, past.rs).
+// Answers of the program (products/nearby/src/daemon/routes.rs, past.rs).
 
 export interface Peer {
   /** 16 hexadecimal digits. */

@@ -4,7 +4,7 @@ use api::Method;
 use clap::Args;
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Output, harmless};
+use runtime::output::{Output, sanitize};
 
 use super::messages::{Greet, Shown};
 
@@ -27,7 +27,7 @@ pub fn run(args: &GreetArgs, output: &mut Output<'_>) -> Result<(), Error> {
     if args.format.json {
         output.json(&shown)?;
     } else {
-        output.line(&format!("Hello, {}!", harmless(&shown.whom)))?;
+        output.line(&format!("Hello, {}!", sanitize(&shown.whom)))?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `[sample]`.
 
-use runtime::config::{FileValue, Section, Wrong, table};
+use runtime::config::{FileValue, Section, ValueError, table};
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -22,7 +22,7 @@ pub struct Whom(pub String);
 impl FileValue for Whom {
     const ALLOWED: &'static str = "a name, in quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         match value.as_str() {
             Some(name) if !name.is_empty() => Ok(Self(name.to_owned())),
             _ => Err(None),

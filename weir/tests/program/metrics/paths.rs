@@ -1,6 +1,6 @@
 //! Tests of the metrics of several uplinks.
 
-use answers::{Carriage, PartnerState, Path, PathUse, Paths, Status};
+use answers::{ConnectionCounts, PartnerState, Path, PathUse, Paths, Status};
 use monitor::metrics::Metrics;
 
 use super::exposition::{Key, get, read};
@@ -33,12 +33,12 @@ pub fn paths() -> Paths {
     Paths {
         partner: Some("203.0.113.10:9349".into()),
         state: PartnerState::Connected,
-        connections: Carriage {
+        connections: ConnectionCounts {
             open: 3,
             all: 9,
             direct: 2,
             refused: 1,
-            ..Carriage::default()
+            ..ConnectionCounts::default()
         },
         paths: vec![
             path("dsl", "192.0.2.2", 1000),

@@ -1,7 +1,7 @@
 //! Tests of the metrics of ports and cables.
 
 use answers::Cable;
-use api::metrics::Text;
+use api::metrics::Exposition;
 
 use super::exposition::{get, read};
 
@@ -27,7 +27,7 @@ fn ports_are_told_with_their_roles() {
         cable("eth1", true, "unknown", None),
         cable("eth2", false, "unknown", None),
     ];
-    let mut text = Text::default();
+    let mut text = Exposition::default();
     cables::metrics::write(&mut text, &all);
     let text = text.end();
     super::promtool::check(&text);
@@ -56,7 +56,7 @@ fn ports_are_told_with_their_roles() {
     );
     let shut = ["eth0", "eth1", "eth2"].map(|device| one("shut", device));
     assert_eq!(shut, [Some(0.0), Some(1.0), None], "of ports with a link");
-    let mut none = Text::default();
+    let mut none = Exposition::default();
     cables::metrics::write(&mut none, &[]);
     assert!(read(&none.end()).is_empty());
 }

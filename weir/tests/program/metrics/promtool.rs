@@ -18,7 +18,7 @@ pub fn check(openmetrics: &str) {
         .spawn()
         .expect("promtool: scripts/setup fetches it");
     let mut input = promtool.stdin.take().expect("a pipe");
-    let text = api::metrics::plain(openmetrics);
+    let text = api::metrics::to_plain_text(openmetrics);
     input.write_all(text.as_bytes()).expect("written");
     drop(input);
     let said = promtool.wait_with_output().expect("promtool ends");

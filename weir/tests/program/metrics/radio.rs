@@ -1,7 +1,7 @@
 //! Tests of the metrics of access points that are peers.
 
 use answers::{RadioPeer, RadioPeers};
-use api::metrics::Text;
+use api::metrics::Exposition;
 
 use super::exposition::{get, read};
 
@@ -28,7 +28,7 @@ fn peers_in_clear_are_counted_apart() {
         ],
         notices: Vec::new(),
     };
-    let mut text = Text::default();
+    let mut text = Exposition::default();
     radio::metrics::write_count(&mut text, &told);
     let text = text.end();
     super::promtool::check(&text);
@@ -61,7 +61,7 @@ fn a_peer_of_which_nothing_is_known_yet_is_left_out() {
         peers: vec![peer(1, Some(26.5)), peer(2, None)],
         notices: Vec::new(),
     };
-    let mut text = Text::default();
+    let mut text = Exposition::default();
     radio::metrics::write_peers(&mut text, &told);
     let samples = read(&text.end());
     let name = "weir_radio_peer_expected_bits_per_second";
@@ -73,7 +73,7 @@ fn a_peer_of_which_nothing_is_known_yet_is_left_out() {
     assert_eq!(get(&samples, name, &labels), Some(26.5e6));
     assert_eq!(samples.len(), 1);
     told.peers.clear();
-    let mut none = Text::default();
+    let mut none = Exposition::default();
     radio::metrics::write_peers(&mut none, &told);
     assert!(read(&none.end()).is_empty());
 }

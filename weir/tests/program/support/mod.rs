@@ -7,7 +7,7 @@
 
 pub mod monitor;
 
-mod paper;
+mod fake_router;
 mod paths;
 mod probes;
 
@@ -16,7 +16,7 @@ use std::process::Command;
 use std::thread::JoinHandle;
 
 use api::{Limits, Listener, serve};
-use paper::Paper;
+use fake_router::Paper;
 pub use testing::{Directory, Ran, golden, ran, tmux};
 use tokio::sync::oneshot;
 

@@ -1,9 +1,9 @@
 //! Counters of the simulated daemon's monitor.
 
 use answers::{
-    Count, Device, DeviceLabelled, Devices, History, HistoryBy, HistoryQuery, HistoryUnit, Hook,
-    LanCount, Latency, Metered, MeteredPort, Part, Period, Protocol, QuotaState, Rate, Remembered,
-    Talk, TalksQuery, Wifi,
+    Conversation, ConversationsQuery, Count, Device, Devices, History, HistoryBy, HistoryQuery,
+    HistoryUnit, Hook, LabelledDevice, LanCount, Latency, MeteredPort, MonitorStatus, Part, Period,
+    PortCounters, Protocol, QuotaState, Rate, Wifi,
 };
 
 /// Time of all records, seconds since 1970: 2023-11-15 23:14 UTC.
@@ -31,8 +31,8 @@ fn device(mac: u8, name: Option<&str>, addresses: &[&str]) -> Device {
 }
 
 /// Returns a partial use of the memory, after a flood.
-pub fn remembered() -> Remembered {
-    Remembered {
+pub fn remembered() -> MonitorStatus {
+    MonitorStatus {
         conversations: 1_203,
         capacity: 82_035,
         memory: 984_054,
@@ -93,7 +93,7 @@ pub fn devices() -> Devices {
         sent: 35_000_000,
     };
     gateway.talks = 20;
-    let metered = |talks: Count, link| Metered {
+    let metered = |talks: Count, link| PortCounters {
         talks,
         unplaced: count(1400, 2),
         other: count(46, 1),
@@ -109,11 +109,11 @@ pub fn devices() -> Devices {
     Devices {
         since: NOW - 90_061,
         now: NOW,
-        unseen: vec![DeviceLabelled {
+        unseen: vec![LabelledDevice {
             mac: "02:00:5e:10:00:09".into(),
             name: Some("old laptop".into()),
             owner: Some("Anna".into()),
-            ..DeviceLabelled::default()
+            ..LabelledDevice::default()
         }],
         ports: vec![
             port("lan\u{1b}0", false, Rate::default()),
@@ -125,8 +125,8 @@ pub fn devices() -> Devices {
 
 /// Returns conversations: two of the laptop, one of the telephone, one of the router itself. A
 /// query for the uplink also gets the first one as seen there.
-pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
-    let web = Talk {
+pub fn talks(asked: &ConversationsQuery) -> Vec<Conversation> {
+    let web = Conversation {
         id: 1,
         port: "lan0".into(),
         vlan: None,
@@ -161,7 +161,7 @@ pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
             ..Latency::default()
         }),
     };
-    let dns = Talk {
+    let dns = Conversation {
         id: 2,
         protocol_number: 17,
         protocol: Some(Protocol::Udp),
@@ -179,7 +179,7 @@ pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
         latency: None,
         ..web.clone()
     };
-    let ping = Talk {
+    let ping = Conversation {
         id: 3,
         mac: "02:00:5e:10:00:02".into(),
         device: Some("Zoë\u{1b}[31m \u{202e}写真".into()),
@@ -199,7 +199,7 @@ pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
         },
         ..dns.clone()
     };
-    let uplink = Talk {
+    let uplink = Conversation {
         id: 4,
         port: "wan0".into(),
         mac: "02:00:5e:10:00:fe".into(),
@@ -214,7 +214,7 @@ pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
         lan: false,
         ..web.clone()
     };
-    let own = Talk {
+    let own = Conversation {
         id: 5,
         station: "198.51.100.53".into(),
         station_port: 53,

@@ -1,6 +1,6 @@
 //! Paths of the simulated daemon.
 
-use answers::{Candidate, Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths};
+use answers::{Candidate, ConnectionCounts, Exposure, Forward, PartnerState, Path, PathUse, Paths};
 
 /// Returns two uplinks, one of them with a name unsafe for a terminal, and one in reserve. `looks`
 /// is the number of queries so far.
@@ -48,7 +48,7 @@ pub fn paths(looks: u64) -> Paths {
         keyless: Some("/etc/weir/multipath.key: no space left".into()),
         redirects: true,
         tunnel: true,
-        connections: Carriage {
+        connections: ConnectionCounts {
             open: 12,
             all: 3_456,
             direct: 7,

@@ -10,13 +10,17 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use answers::{
-    Config, ConfigChange, ConfigEntry, Devices, Direction, Directions, Endpoints, Explanation,
-    Flow, FlowFilter, FlowId, FlowQuery, FlowState, History, HistoryQuery, Hook, Hop, Port,
-    Protocol, Reason, Reloaded, Selection, Status, Talks, TalksQuery, Translated, TtlRange,
+    Config, ConfigChange, ConfigEntry, Conversations, ConversationsQuery, Devices, Direction,
+    Directions, Endpoints, Explanation, Flow, FlowFilter, FlowId, FlowQuery, FlowState, History,
+    HistoryQuery, Hook, Hop, Port, Protocol, Reason, Reloaded, Selection, Status, Translation,
+    TtlRange,
 };
 pub use testing::Directory;
 use tokio::sync::oneshot;
-use weir_api::{Asked, Body, Later, Limits, Listener, Method, Problem, Route, Routes, Who, serve};
+use weir_api::{
+    AccessLevel, ApiRequest, Body, Limits, Listener, Method, Problem, ResponseFuture, Route,
+    Routes, serve,
+};
 
 /// State of the fake daemon.
 pub struct Paper {
@@ -61,7 +65,7 @@ pub fn flow(number: u64) -> Flow {
             destination: original.source,
             destination_port: 40000,
         },
-        translated: Translated::default(),
+        translated: Translation::default(),
         state: FlowState::Forwarded,
         reason: Some(Reason {
             code: "length".into(),
@@ -147,48 +151,57 @@ impl Paper {
         let (status, listed, explains, shows, reloads) =
             (paper(), paper(), paper(), paper(), paper());
         Routes::new([
-            Route::get("/v1/status", Who::User, move |()| Ok(status.status())),
+            Route::get("/v1/status", AccessLevel::User, move |()| {
+                Ok(status.status())
+            }),
             Route::raw(
                 Method::GET,
                 "/v1/flows",
-                Who::User,
-                move |asked: Asked<FlowFilter>| {
+                AccessLevel::User,
+                move |asked: ApiRequest<FlowFilter>| {
                     let selection = listed.select(&asked.query);
                     let paper = Rc::clone(&listed);
                     Ok(selection.answer(&[], move |id| paper.flow(id)))
                 },
             ),
-            Route::get("/v1/hops", Who::User, |()| Ok(Vec::<Hop>::new())),
-            Route::get("/v1/ports", Who::User, |()| Ok(Vec::<Port>::new())),
-            Route::get("/v1/devices", Who::User, |()| {
+            Route::get("/v1/hops", AccessLevel::User, |()| Ok(Vec::<Hop>::new())),
+            Route::get("/v1/ports", AccessLevel::User, |()| Ok(Vec::<Port>::new())),
+            Route::get("/v1/devices", AccessLevel::User, |()| {
                 Err::<Devices, _>(answers::monitor::is_off())
             }),
-            Route::get("/v1/talks", Who::User, |_: TalksQuery| {
-                Err::<Talks, _>(answers::monitor::is_off())
+            Route::get("/v1/talks", AccessLevel::User, |_: ConversationsQuery| {
+                Err::<Conversations, _>(answers::monitor::is_off())
             }),
-            Route::later(
+            Route::new_async(
                 Method::GET,
                 "/v1/history",
-                Who::User,
-                |_: Asked<HistoryQuery>| {
-                    let answer: Later<History> =
+                AccessLevel::User,
+                |_: ApiRequest<HistoryQuery>| {
+                    let answer: ResponseFuture<History> =
                         Box::pin(async { Err(answers::monitor::is_off()) });
                     answer
                 },
             ),
-            Route::get("/v1/explain", Who::User, move |asked: FlowQuery| {
+            Route::get("/v1/explain", AccessLevel::User, move |asked: FlowQuery| {
                 explains.explain(&asked)
             }),
             Route::new(
                 Method::PUT,
                 "/v1/names/{number}",
-                Who::Root,
-                |asked: Asked<(), Named>| Ok((asked.parts, asked.body)),
+                AccessLevel::Root,
+                |asked: ApiRequest<(), Named>| Ok((asked.path_params, asked.body)),
             ),
-            Route::get("/v1/config", Who::User, move |()| Ok(shows.config())),
-            Route::new(Method::POST, "/v1/reload", Who::User, move |_: Asked| {
-                reloads.reload()
-            }),
+            Route::get(
+                "/v1/config",
+                AccessLevel::User,
+                move |()| Ok(shows.config()),
+            ),
+            Route::new(
+                Method::POST,
+                "/v1/reload",
+                AccessLevel::User,
+                move |_: ApiRequest| reloads.reload(),
+            ),
         ])
     }
 }

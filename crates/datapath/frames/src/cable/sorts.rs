@@ -1,6 +1,6 @@
 //! Frames made by hand, one of each sort and some that are nearly so.
 
-use cables_core::Sort;
+use cables_core::FrameClass;
 use kernel::Mac;
 
 pub const STATION: Mac = [2, 0, 0, 0, 0, 7];
@@ -61,8 +61,8 @@ pub fn tagged(frame: &[u8], kind: u16, vlan: u16) -> Vec<u8> {
 
 /// A frame, its sort, and the number of octets with which that is certain; with fewer it is of the
 /// second sort.
-pub fn table() -> Vec<(&'static str, Vec<u8>, Sort, usize, Sort)> {
-    use Sort::*;
+pub fn table() -> Vec<(&'static str, Vec<u8>, FrameClass, usize, FrameClass)> {
+    use FrameClass::*;
     let cdp = [0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0, 2, 180];
     let mut fragment = ipv4(17, 0, &udp(68, 67, &[1]));
     fragment[14 + 7] = 185;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use cables_core::Sort;
+use cables_core::FrameClass;
 use frames::cable::build::frame_of;
 use frames::cable::model::seen;
 use frames::cable::sorts::*;
@@ -167,10 +167,10 @@ fn a_guarded_port_lets_all_in_but_servers() {
     let mut cables = watching();
     cables.gate(LINK, Gate::Guard);
     let servers = [
-        Sort::Pado,
-        Sort::DhcpServer,
-        Sort::Dhcp6Server,
-        Sort::RouterAdvertisement,
+        FrameClass::Pado,
+        FrameClass::DhcpServer,
+        FrameClass::Dhcp6Server,
+        FrameClass::RouterAdvertisement,
     ];
     for (name, frame, sort, ..) in table() {
         let once = tagged(&frame, 0x8100, 7);
@@ -180,7 +180,7 @@ fn a_guarded_port_lets_all_in_but_servers() {
             let passes = gets_in(&mut cables, &frame);
             assert_eq!(passes, !servers.contains(&sort), "{name} {frame:02x?}");
             let noted = record(&cables).sorts.map(|sort| sort.frames);
-            let frames = u32::from(sort != Sort::Ip);
+            let frames = u32::from(sort != FrameClass::Ip);
             assert_eq!(noted[sort as usize], frames, "{name}");
             assert_eq!(noted.iter().sum::<u32>(), frames, "{name}");
             assert!(leaves(&mut cables, &frame), "{name}");
@@ -229,7 +229,7 @@ fn the_classifier_sees_what_a_plain_parser_sees() {
         cables.gate(LINK, Gate::Note);
         assert!(cables.passes(false, LINK, &frame).expect("it runs"));
         let noted = record(&cables);
-        let sort = if frame[6..12] == OWN { Sort::Own } else { seen.sort };
+        let sort = if frame[6..12] == OWN { FrameClass::Own } else { seen.sort };
         let which: Vec<usize> = (0..noted.sorts.len())
             .filter(|sort| noted.sorts[*sort].frames != 0)
             .collect();

@@ -299,7 +299,7 @@ fn switched_off_it_is_the_kernels_and_ports_that_do_not_bridge_do_not() {
     }
     router.path.bridges.set(true);
     for (port, way) in [
-        (Port { into: false, ..Port::new(LAN, BRIDGE, true) }, Reason::Port),
+        (Port { ingress: false, ..Port::new(LAN, BRIDGE, true) }, Reason::Port),
         (Port { bridges: false, ..Port::new(LAN, BRIDGE, true) }, Reason::NotOurs),
     ] {
         router.path.declare(&port).expect("a port");
@@ -317,7 +317,7 @@ fn switched_off_it_is_the_kernels_and_ports_that_do_not_bridge_do_not() {
 fn a_pair_that_was_removed_is_not_known_and_a_bump_ends_its_proof() {
     let mut router = bridged();
     prove_ordinary(&mut router);
-    router.path.heartbeat.bump().expect("bumps");
+    router.path.heartbeat.invalidate_all().expect("bumps");
     for hook in HOOKS {
         assert_eq!(router.run(hook, LAN, &ordinary()), Outcome::Passed(Reason::Unproven));
     }

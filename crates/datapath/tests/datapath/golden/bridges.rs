@@ -83,8 +83,8 @@ fn a_flooded_packet_proves_nothing() {
 fn a_copy_that_leaves_where_weir_may_not_send_is_one() {
     let mut router = bridged();
     let seen_only = Port {
-        into: false,
-        out: false,
+        ingress: false,
+        egress: false,
         floods: true,
         ..Port::new(WAN_TOO, [0; 6], false)
     };
@@ -209,7 +209,7 @@ fn the_device_that_the_kernel_remembers() {
     const STRANGER: u32 = 702;
     let mut router = Router::standard();
     let said = |router: &mut Router, connection: &Connection, ingress| {
-        router.path.heartbeat.bump().expect("bumps");
+        router.path.heartbeat.invalidate_all().expect("bumps");
         for _ in 0..2000 {
             let frame = connection.frame(ORIGINAL);
             let leaves = connection.sent(ORIGINAL, &frame).bytes();
@@ -358,7 +358,7 @@ fn a_packet_that_leaves_by_two_ports_proves_nothing() {
             .expect("a port");
         if !into_port {
             let seen_only = Port {
-                out: false,
+                egress: false,
                 ..Port::new(WAN, ROUTER_WAN, true)
             };
             router.path.declare(&seen_only).expect("a port");

@@ -78,7 +78,7 @@ fn a_disturbance_counts_where_the_flow_comes_in() {
             assert!(router.proven(&connection, side));
         }
         // Of the original direction nothing is proven now: it may come in anywhere.
-        router.path.prove(connection.id);
+        router.path.invalidate(connection.id);
         router.prove_with(&connection, REPLY, &connection.frame(REPLY));
         let outcome = router.compare(Hook::Tc, WAN, &reset.bytes());
         assert_eq!(outcome, Outcome::Passed(Reason::TcpFlags));
@@ -177,7 +177,7 @@ fn proofs_end_at_a_time_that_is_known() {
     let mut router = Router::with_four(brief(), true);
     for connection in router.connections.clone() {
         router.path.heartbeat.hold_until(None);
-        router.path.heartbeat.bump().expect("bumps");
+        router.path.heartbeat.invalidate_all().expect("bumps");
         router.prove(&connection);
         router.forwards(LAN, &connection.frame(ORIGINAL), "without an end");
         let end = Instant::now() + Duration::from_millis(60);
@@ -193,7 +193,7 @@ fn proofs_end_at_a_time_that_is_known() {
         let outcome = router.run_unbeaten(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
         assert_eq!(outcome, Outcome::Passed(Reason::Silent), "a beat alone");
         router.path.heartbeat.hold_until(None);
-        router.path.heartbeat.bump().expect("bumps");
+        router.path.heartbeat.invalidate_all().expect("bumps");
         let outcome = router.run_unbeaten(Hook::Xdp, LAN, &connection.frame(ORIGINAL).bytes());
         assert_eq!(outcome, Outcome::Passed(Reason::Unproven));
         router.prove(&connection);

@@ -219,7 +219,7 @@ fn a_vlan_tag_behind_the_switchs() {
             passage.tc = tagger == Mtk && side == Side::Reply;
             passage.prove(router, connection, side, &place);
             passage.forwards(router, &place);
-            router.path.prove(connection.id); // ends the proof
+            router.path.invalidate(connection.id); // ends the proof
         }
     });
 }
@@ -281,7 +281,7 @@ fn pppoe_over_vlan_behind_the_switchs_tag() {
         }
         passage(side).prove(router, connection, side, place);
         passage(side).forwards(router, place);
-        router.path.prove(connection.id); // ends the proof
+        router.path.invalidate(connection.id); // ends the proof
     });
 }
 
@@ -513,7 +513,7 @@ fn every_port_of_the_switch_is_told_apart() {
                 ..Passage::new(tagger, &connection, side)
             };
             let place = format!("{tagger:?} port {port}");
-            router.path.prove(connection.id); // ends the proof
+            router.path.invalidate(connection.id); // ends the proof
             passage.prove(&mut router, &connection, side, &place);
             for other in 0..8 {
                 let outcome = router.run(Hook::Xdp, LAN, &tagged_in(tagger, other, &plain));

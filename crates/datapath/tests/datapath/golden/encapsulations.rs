@@ -67,7 +67,7 @@ impl Dressed {
     /// Switches to another pair of headers, which ends all proofs.
     fn between(&mut self, lan: &Behind, wan: &Behind) {
         self.sides = [lan.clone(), wan.clone()];
-        self.router.path.heartbeat.bump().expect("bumps");
+        self.router.path.heartbeat.invalidate_all().expect("bumps");
         for connection in self.router.connections.clone() {
             for side in SIDES {
                 self.prove(&connection, side, &connection.frame(side).payload(400));
@@ -268,7 +268,7 @@ fn pppoe_only_where_it_may_be() {
     for (out, qdisc) in [(false, true), (true, false)] {
         let mut dressed = Dressed::new(Router::standard());
         let mut wan = weir_datapath::Port::new(WAN, ROUTER_WAN, false);
-        (wan.ppp_out, wan.direct) = (out, qdisc);
+        (wan.ppp_egress, wan.direct) = (out, qdisc);
         dressed.router.path.declare(&wan).expect("a port");
         for connection in dressed.router.connections.clone() {
             let frame = connection.frame(ORIGINAL);
@@ -284,7 +284,7 @@ fn pppoe_only_where_it_may_be() {
     let mut dressed = Dressed::new(Router::standard());
     dressed.between(&behind, &Behind::default());
     let mut lan = weir_datapath::Port::new(LAN, ROUTER_LAN, true);
-    lan.ppp_in = false;
+    lan.ppp_ingress = false;
     dressed.router.path.declare(&lan).expect("a port");
     for connection in dressed.router.connections.clone() {
         let frame = dressed.comes(ORIGINAL, &connection.frame(ORIGINAL));

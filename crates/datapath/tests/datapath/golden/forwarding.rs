@@ -24,7 +24,7 @@ fn a_proven_flow_is_forwarded_as_the_kernel_did_it() {
                 }
                 let reading = router.path.read(connection.id).expect("known")[side as usize];
                 assert_eq!(reading.packets, 2);
-                assert_eq!(reading.octets, 2 * (expected.len() as u64 - 14));
+                assert_eq!(reading.bytes, 2 * (expected.len() as u64 - 14));
             }
         }
     }

@@ -111,7 +111,7 @@ fn the_longest_length_grows() {
 fn a_bump_ends_all_proofs() {
     let mut router = Router::standard();
     router.prove_all();
-    router.path.heartbeat.bump().expect("bumps");
+    router.path.heartbeat.invalidate_all().expect("bumps");
     for connection in router.connections.clone() {
         for side in SIDES {
             router.passes(
@@ -136,14 +136,17 @@ fn bump_hops_ends_only_those() {
     let mut router = Router::standard();
     router.prove_all();
     assert_eq!(
-        router.path.bump_hops(&[[2, 0, 0, 0, 0, 9]].into()).unwrap(),
+        router
+            .path
+            .invalidate_hops(&[[2, 0, 0, 0, 0, 9]].into())
+            .unwrap(),
         0,
         "nobody there"
     );
     for connection in router.connections.clone() {
         router.forwards(LAN, &connection.frame(ORIGINAL), "not touched");
     }
-    assert!(router.path.bump_hops(&[SERVER].into()).unwrap() > 0);
+    assert!(router.path.invalidate_hops(&[SERVER].into()).unwrap() > 0);
     for connection in router.connections.clone() {
         router.passes(
             LAN,
@@ -162,7 +165,7 @@ fn a_flow_can_be_made_to_prove_anew() {
     let mut router = Router::standard();
     router.prove_all();
     let [first, second] = [router.connections[0], router.connections[1]];
-    router.path.prove(first.id);
+    router.path.invalidate(first.id);
     for side in SIDES {
         router.passes(links(side).0, &first.frame(side), Reason::Unproven, "ended");
         router.forwards(links(side).0, &second.frame(side), "not touched");

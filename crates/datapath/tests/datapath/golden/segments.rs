@@ -40,7 +40,7 @@ fn a_segment_that_fits_is_forwarded() {
         let reading = router.path.read(connection.id).expect("known")[0];
         // As on the wire: each segment has its own headers.
         let headers = frame.len() as u64 - 14 - 3000;
-        assert_eq!((reading.packets, reading.octets), (3, 3 * headers + 3000));
+        assert_eq!((reading.packets, reading.bytes), (3, 3 * headers + 3000));
     }
 }
 

@@ -206,12 +206,7 @@ fn counters_are_exact() {
             "{}",
             connection.original
         );
-        assert_eq!(
-            readings.map(|r| r.octets),
-            octets,
-            "{}",
-            connection.original
-        );
+        assert_eq!(readings.map(|r| r.bytes), octets, "{}", connection.original);
     }
 }
 
@@ -239,7 +234,7 @@ fn counters_survive_their_wrap() {
         maps::set_count(&connection.original, nearly);
         let jumped = router.path.read(connection.id).expect("known")[0];
         packets += jumped.packets - before.packets;
-        octets += jumped.octets - before.octets;
+        octets += jumped.bytes - before.bytes;
         for hook in HOOKS {
             assert!(matches!(
                 router.run(hook, LAN, &frame),
@@ -249,7 +244,7 @@ fn counters_survive_their_wrap() {
             octets += length;
             let reading = router.path.read(connection.id).expect("known")[0];
             assert_eq!(
-                (reading.packets, reading.octets),
+                (reading.packets, reading.bytes),
                 (packets, octets),
                 "past {nearly:#x}"
             );
@@ -278,7 +273,9 @@ fn growth_is_told_once_and_outlives_its_flow() {
     }
     let told = |router: &mut Router| {
         let mut told = Vec::new();
-        router.path.grown(connection.id, |growth| told.push(growth));
+        router
+            .path
+            .take_traffic(connection.id, |growth| told.push(growth));
         told
     };
     let grown = told(&mut router);
@@ -287,8 +284,8 @@ fn growth_is_told_once_and_outlives_its_flow() {
         .iter()
         .map(|growth| {
             let hop = hops.iter().find(|hop| hop.index == growth.hop);
-            let ports = (growth.came_in.port, hop.expect("a hop").link);
-            (growth.packets, growth.octets, ports)
+            let ports = (growth.ingress.port, hop.expect("a hop").link);
+            (growth.packets, growth.bytes, ports)
         })
         .collect();
     let (lan, wan) = (router.path.slot(LAN), router.path.slot(WAN));
@@ -315,10 +312,10 @@ fn growth_is_told_once_and_outlives_its_flow() {
     let [growth] = last[..] else {
         panic!("{last:?}")
     };
-    assert_eq!((growth.packets, growth.octets), (2, 2 * length));
+    assert_eq!((growth.packets, growth.bytes), (2, 2 * length));
     assert_eq!(
-        (growth.came_in, growth.hop),
-        (grown[0].came_in, grown[0].hop)
+        (growth.ingress, growth.hop),
+        (grown[0].ingress, grown[0].hop)
     );
 }
 
@@ -342,7 +339,7 @@ fn hops_run_out_and_are_learned_anew() {
             "hop {n}"
         );
         assert_eq!(router.path.hops_used(), n + 1);
-        router.path.prove(connection.id); // ends the proof: the next one is by another hop
+        router.path.invalidate(connection.id); // ends the proof: the next one is by another hop
     }
     let said = router.witnessed(&connection, ORIGINAL, &frame, &leaves(HOPS));
     assert_eq!(said, Some(Reason::HopsFull));

@@ -4,7 +4,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use weir_datapath::{Port, TIMERS, Wait};
+use weir_datapath::{Port, RoundTrip, TIMERS};
 
 use frames::edit::numbers;
 use frames::*;
@@ -82,11 +82,11 @@ impl Talk {
         self.forward(side, &frame);
     }
 
-    fn waits(&mut self) -> Vec<Wait> {
+    fn waits(&mut self) -> Vec<RoundTrip> {
         let mut waits = Vec::new();
         self.router
             .path
-            .waits(Instant::now(), |wait| waits.push(wait));
+            .take_round_trips(Instant::now(), |wait| waits.push(wait));
         waits
     }
 
@@ -97,7 +97,7 @@ impl Talk {
 
 /// As long as the answer took at least; at most the time since `said`, however late a busy machine
 /// was.
-fn near(wait: &Wait, expected: Duration, said: Instant) {
+fn near(wait: &RoundTrip, expected: Duration, said: Instant) {
     let waited = Duration::from_micros(wait.micros.into());
     let most = said.elapsed();
     assert!(
@@ -123,7 +123,7 @@ fn a_segment_and_its_acknowledgement_are_timed() {
         let waits = talk.waits();
         assert_eq!(waits.len(), 1);
         near(&waits[0], ANSWER, said);
-        assert_eq!(waits[0].came_in.port, talk.router.path.slot(WAN));
+        assert_eq!(waits[0].ingress.port, talk.router.path.slot(WAN));
         assert_eq!(talk.router.path.timed(), 0);
         talk.say(SERVER_SIDE, 100);
         talk.acknowledge(ORIGINAL, 0);
@@ -269,7 +269,7 @@ fn a_marked_record_is_proven_as_any_other() {
             talk.router.forwards(links(side).0, &longer, "longer");
         }
         assert_eq!(talk.marks(), [true; 2]);
-        talk.router.path.prove(connection.id);
+        talk.router.path.invalidate(connection.id);
         talk.router.prove(&connection);
         assert_eq!(talk.marks(), [false; 2]);
         talk.waits();
@@ -303,10 +303,14 @@ fn timers_come_back() {
     let next = router.connect(first.original, first.reply).expect("room");
     assert_eq!(router.marks(&next), [false; 2]);
     let soon = Instant::now() + Duration::from_secs(1);
-    router.path.waits(soon, |_| panic!("nothing was sent"));
+    router
+        .path
+        .take_round_trips(soon, |_| panic!("nothing was sent"));
     assert_eq!(router.path.timed(), others.len());
     let late = Instant::now() + Duration::from_secs(3);
-    router.path.waits(late, |_| panic!("nothing was sent"));
+    router
+        .path
+        .take_round_trips(late, |_| panic!("nothing was sent"));
     assert_eq!(router.path.timed(), 0);
     for connection in &made[1..] {
         assert_eq!(router.marks(connection), [false; 2]);

@@ -52,7 +52,7 @@ fn show(router: &mut Router, connection: &Connection, side: Side, said: (u32, u3
     offered(&mut leaves, window);
     let (link, out) = links(side);
     for _ in 0..2000 {
-        router.path.prove(connection.id);
+        router.path.invalidate(connection.id);
         router.run(Hook::Tc, link, &comes);
         match router.leave(out, &leaves) {
             None => return,
@@ -191,7 +191,7 @@ fn a_doubtful_farewell_proves_nothing() {
                 ..plain()
             };
             try_it("of another class", here, &other_dscp);
-            router.path.heartbeat.bump().expect("bumps");
+            router.path.heartbeat.invalidate_all().expect("bumps");
             let outcome = farewell(&mut router, &connection, side, (hook, RST), wild);
             assert_eq!(
                 outcome, DROPPED,
@@ -448,7 +448,7 @@ fn who_speaks_for_both_ends_at_one_port_is_not_believed() {
                 let frame = connection.frame(side);
                 let said = numbers_of(wild, side);
                 let leaves = incoming(&connection.sent(side, &frame), said);
-                router.path.prove(connection.id);
+                router.path.invalidate(connection.id);
                 let mut forged = incoming(&frame, said);
                 forged[..12].copy_from_slice(&addresses);
                 router.run(Hook::Tc, LAN, &forged);

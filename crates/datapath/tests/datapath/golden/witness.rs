@@ -170,7 +170,7 @@ fn a_trial_is_used_up() {
     let connection = router.connections[0];
     let side = Side::Original;
     router.prove_with(&connection, side, &connection.frame(side));
-    router.path.prove(connection.id); // ends the proof
+    router.path.invalidate(connection.id); // ends the proof
     assert!(!router.proven(&connection, side));
     let leaves = connection.sent(side, &connection.frame(side)).bytes();
     assert_eq!(router.leave(WAN, &leaves), Some(Reason::NotSeen));
@@ -185,7 +185,7 @@ fn judged_before_a_change_proves_nothing() {
         let side = Side::Original;
         let frame = connection.frame(side);
         router.run(Hook::Xdp, LAN, &frame.bytes());
-        router.path.heartbeat.bump().expect("bumps");
+        router.path.heartbeat.invalidate_all().expect("bumps");
         std::thread::sleep(std::time::Duration::from_millis(20)); // the quiet period
         let said = router.leave(WAN, &connection.sent(side, &frame).bytes());
         assert_eq!(said, Some(Reason::NotSeen), "{}", connection.original);
@@ -205,7 +205,7 @@ fn nothing_is_proven_while_a_change_settles() {
         true,
     );
     router.prove_all();
-    router.path.heartbeat.bump().expect("bumps");
+    router.path.heartbeat.invalidate_all().expect("bumps");
     for connection in router.connections.clone() {
         for side in SIDES {
             let frame = connection.frame(side);
@@ -340,7 +340,7 @@ fn a_packet_under_way_does_not_renew_an_ended_proof() {
         for side in SIDES {
             let frame = connection.frame(side);
             router.run(Hook::Xdp, links(side).0, &frame.bytes());
-            router.path.prove(connection.id);
+            router.path.invalidate(connection.id);
             let said = router.leave(links(side).1, &connection.sent(side, &frame).bytes());
             assert_eq!(said, Some(Reason::NotSeen), "{}", connection.original);
             assert!(!router.proven(&connection, side));

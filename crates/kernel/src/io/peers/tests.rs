@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::io::Device;
-use crate::io::made_up::{ACCESS_POINT, FAMILY, Fault, MASTER, MadeUp, begin, with};
+use crate::io::virtual_kernel::{ACCESS_POINT, FAMILY, Fault, MASTER, VirtualKernel, begin, with};
 use crate::route::attach::Tagged;
 
 const OWN: Mac = [2, 0, 0, 0, 0, 0];
@@ -28,7 +28,7 @@ fn in_a_loop(test: impl FnOnce()) {
 fn peers() -> Peers {
     Peers {
         family: FAMILY,
-        requests: Asker::open(Netlink::Generic, "a made-up kernel").expect("a socket"),
+        requests: RequestSocket::open(Netlink::Generic, "a made-up kernel").expect("a socket"),
         left: Vec::new(),
     }
 }
@@ -70,7 +70,7 @@ fn tagged(below: u32) -> Tagged<'static> {
 
 /// A step, and what there must not be where it failed.
 type Step = fn(&mut Peers) -> Result<(), RequestError>;
-type Left = fn(&MadeUp) -> bool;
+type Left = fn(&VirtualKernel) -> bool;
 
 const STEPS: [(&str, Step, Left); 4] = [
     (

@@ -65,11 +65,11 @@ fn many_messages_are_one_radio() {
 #[test]
 fn whose_rules() {
     let bytes = datagram("nl80211-rules");
-    let found: Vec<Rules> = Messages::new(&bytes)
+    let found: Vec<RegulatoryDomain> = Messages::new(&bytes)
         .filter_map(|message| decode_rules(&message.expect("whole"), FAMILY).expect("understood"))
         .collect();
     let country = "00".to_owned();
-    let world = Rules {
+    let world = RegulatoryDomain {
         wiphy: None,
         country,
     };

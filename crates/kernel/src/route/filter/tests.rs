@@ -137,14 +137,14 @@ fn with(kind: &str, options: impl FnOnce(&mut Encoder)) -> Filter {
 fn what_only_the_kernels_packets_have_is_asked_for() {
     let keys = |bit: u32| {
         let keys = (1u32 << bit).to_ne_bytes();
-        with("flow", |e| e.attribute(TCA_FLOW_KEYS, &keys)).asks
+        with("flow", |e| e.attribute(TCA_FLOW_KEYS, &keys)).reads_connection
     };
     let asked: Vec<u32> = (0..18).filter(|bit| keys(*bit)).collect();
     // nfct, its four parts, the route's realm, the owner of the socket.
     assert_eq!(asked, Vec::from_iter(8..=14));
-    assert!(with("flower", |e| e.attribute(91, &[0; 2])).asks);
-    assert!(!with("flower", |e| e.attribute(8, &[8, 0])).asks);
-    assert!(with("route", |_| {}).asks);
+    assert!(with("flower", |e| e.attribute(91, &[0; 2])).reads_connection);
+    assert!(!with("flower", |e| e.attribute(8, &[8, 0])).reads_connection);
+    assert!(with("route", |_| {}).reads_connection);
     let matched = |kind: u8| {
         let head = [0, 0, kind, 0, 0, 0, 0, 0];
         with("basic", |e| {
@@ -153,13 +153,13 @@ fn what_only_the_kernels_packets_have_is_asked_for() {
                 e.nested(TCA_EMATCH_TREE_LIST, |e| e.attribute(1, &head));
             })
         })
-        .asks
+        .reads_connection
     };
     assert!(cfg!(target_endian = "big") || matched(4) && matched(9) && !matched(3));
     let acts = |kind: &str| {
         let name = format!("{kind}\0");
         let act = |e: &mut Encoder| e.attribute(TCA_ACT_KIND, name.as_bytes());
-        with("matchall", |e| e.nested(2, |e| e.nested(1, act))).asks
+        with("matchall", |e| e.nested(2, |e| e.nested(1, act))).reads_connection
     };
     assert!(acts("connmark") && acts("ctinfo") && acts("ct"));
     assert!(!acts("skbedit") && !acts("police"));

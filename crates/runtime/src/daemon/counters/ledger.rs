@@ -13,18 +13,18 @@ const MOST_WAITING: usize = 1024;
 
 /// Traffic that weir forwarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct ForwardedTraffic {
     /// Packets; of a super-packet, its segments.
     pub packets: u64,
     /// Bytes from the IP header on.
-    pub octets: u64,
+    pub bytes: u64,
 }
 
-impl Passed {
+impl ForwardedTraffic {
     /// Adds more.
     pub fn add(&mut self, more: Self) {
         self.packets += more.packets;
-        self.octets += more.octets;
+        self.bytes += more.bytes;
     }
 }
 
@@ -44,7 +44,7 @@ struct Sums {
 pub struct Ledger {
     sums: HashMap<u32, Sums>,
     /// By port and headers: packets of sessions whose PPP device is not known yet; in, and out.
-    waiting: HashMap<(u32, Encapsulation), [Passed; 2]>,
+    waiting: HashMap<(u32, Encapsulation), [ForwardedTraffic; 2]>,
 }
 
 impl Ledger {
@@ -55,7 +55,7 @@ impl Ledger {
         side: Side,
         port: u32,
         behind: &Encapsulation,
-        passed: Passed,
+        passed: ForwardedTraffic,
     ) {
         let path = paths.of(port, behind, side);
         for (index, step) in path.steps.iter().enumerate() {
@@ -140,8 +140,8 @@ impl Ledger {
     }
 }
 
-fn credit(to: &mut Traffic, side: Side, octets: u64, passed: Passed) {
-    let all = passed.octets + octets * passed.packets;
+fn credit(to: &mut Traffic, side: Side, octets: u64, passed: ForwardedTraffic) {
+    let all = passed.bytes + octets * passed.packets;
     match side {
         Side::In => {
             to.packets_in += passed.packets;
@@ -169,9 +169,9 @@ mod tests {
     use super::super::paths::tests::{behind, link, member, vlan};
     use super::*;
 
-    const PASSED: Passed = Passed {
+    const PASSED: ForwardedTraffic = ForwardedTraffic {
         packets: 100,
-        octets: 10_000,
+        bytes: 10_000,
     };
 
     fn traffic(packets_in: u64, bytes_in: u64, packets_out: u64, bytes_out: u64) -> Traffic {

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 use datapath::{Encapsulation, Tag};
 use kernel::Link;
-use kernel::route::vlans::Tagging;
+use kernel::route::vlans::VlanTagging;
 use offload_core::stack::is_ppp;
 
 /// Bytes of an Ethernet header.
@@ -81,7 +81,7 @@ pub struct Paths {
     links: HashMap<u32, (Kind, Option<u32>)>,
     /// VLAN devices by the device below, VLAN id and kind of tag.
     vlans: HashMap<(u32, u16, bool), u32>,
-    taggings: HashMap<u32, Tagging>,
+    taggings: HashMap<u32, VlanTagging>,
     /// Which PPP device a session belongs to, by port and headers.
     sessions: HashMap<(u32, Encapsulation), u32>,
 }
@@ -90,7 +90,7 @@ impl Paths {
     /// Of all devices of the network namespace, and of how its bridges tag where they filter.
     pub fn new<'a>(
         links: impl IntoIterator<Item = &'a Link>,
-        taggings: impl IntoIterator<Item = Tagging>,
+        taggings: impl IntoIterator<Item = VlanTagging>,
     ) -> Self {
         let mut paths = Self {
             taggings: taggings.into_iter().map(|t| (t.link, t)).collect(),

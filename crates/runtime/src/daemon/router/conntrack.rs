@@ -1,7 +1,7 @@
 //! Requests to conntrack that the core asks for.
 
 use kernel::ConnectionId;
-use kernel::conntrack::{Looked, Refresh};
+use kernel::conntrack::{ConnectionState, Refresh};
 use kernel::io::Requests;
 use offload_core::Action;
 use tracing::debug;
@@ -12,11 +12,11 @@ pub(super) struct Conntrack {
 }
 
 /// Answers of conntrack to a batch of requests.
-pub(super) struct Answers {
+pub(super) struct Replies {
     /// To [`Action::Look`].
-    pub looked: Vec<Looked>,
+    pub queried: Vec<ConnectionState>,
     /// To [`Action::Poll`].
-    pub polled: Vec<Looked>,
+    pub polled: Vec<ConnectionState>,
     /// Connections without an entry.
     pub gone: Vec<ConnectionId>,
 }
@@ -28,7 +28,7 @@ impl Conntrack {
 
     /// Sends what concerns conntrack of these actions, each kind in one go: relaxing comes before
     /// any install of the same batch.
-    pub fn update(&mut self, actions: &[Action]) -> Answers {
+    pub fn update(&mut self, actions: &[Action]) -> Replies {
         let named = |wanted: fn(&Action) -> Option<ConnectionId>| -> Vec<ConnectionId> {
             actions.iter().filter_map(wanted).collect()
         };
@@ -37,7 +37,7 @@ impl Conntrack {
             _ => None,
         });
         let look = named(|a| match a {
-            Action::Look(id) => Some(*id),
+            Action::Query(id) => Some(*id),
             _ => None,
         });
         let probe = named(|a| match a {
@@ -64,8 +64,8 @@ impl Conntrack {
                 _ => None,
             })
             .collect();
-        let (looked, looks) = self.requests.look(&look);
-        let (polled, polls) = self.requests.look(&poll);
+        let (looked, looks) = self.requests.query(&look);
+        let (polled, polls) = self.requests.query(&poll);
         let mut gone = Vec::new();
         for outcome in [
             (!probe.is_empty()).then(|| self.requests.probe(&probe)),
@@ -82,8 +82,8 @@ impl Conntrack {
             }
             gone.extend(outcome.gone);
         }
-        Answers {
-            looked,
+        Replies {
+            queried: looked,
             polled,
             gone,
         }

@@ -1,19 +1,19 @@
 //! Rules that look at each packet, in the log.
 
-use offload_core::ruleset::Concern;
+use offload_core::ruleset::PerPacketRule;
 use tracing::{info, warn};
 
 /// Rules that are named in the log, each with a line; `weir check` names all.
 const TOLD: usize = 16;
 
 /// Names these rules in the log. `respect`: their connections are left to the kernel.
-pub(super) fn log(all: &[Concern], respect: bool) {
+pub(super) fn log(all: &[PerPacketRule], respect: bool) {
     let left = match respect {
         true => "connections that it may match are left to the kernel",
         false => "it sees only a sample of the packets, because of each_packet = \"ignore\"",
     };
     for concern in all.iter().take(TOLD) {
-        let Concern { rule, kind, .. } = concern;
+        let PerPacketRule { rule, kind, .. } = concern;
         let whole = concern.is_everything();
         warn!(%rule, all = whole, why = kind.explain(), "a rule inspects each packet: {left}");
     }

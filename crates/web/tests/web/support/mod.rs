@@ -17,12 +17,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use answers::{CaptureQuery, Config, ConfigEntry, FlowFilter, Reloaded, Status};
-use api::{Asked, Method, Route, Routes, Who};
+use api::{AccessLevel, ApiRequest, Method, Route, Routes};
 pub use testing::Directory;
 use tokio::sync::oneshot;
-use weir_web::channel::{self, Theirs};
+use weir_web::channel::{self, ServerEnd};
 use weir_web::password::{Cost, hash};
-use weir_web::{Behind, Door, Figures, Listeners, Settings, Warden, secret, serve};
+use weir_web::{
+    Authenticator, Backend, Listeners, MetricsSource, PageServer, Settings, secret, serve,
+};
 
 /// Smallest valid hash cost.
 pub const CHEAP: Cost = Cost {
@@ -40,7 +42,7 @@ pub fn password_in(folder: &Directory) -> PathBuf {
 }
 
 /// Returns a single figure.
-pub fn figures() -> Figures {
+pub fn figures() -> MetricsSource {
     Box::new(|| ("text/plain; version=0.0.4", "weir_up 1\n".to_owned()))
 }
 
@@ -64,21 +66,22 @@ pub fn daemon() -> Routes {
             entries: vec![entry],
         })
     };
-    let reload = move |_: Asked| {
+    let reload = move |_: ApiRequest| {
         reloads.set(reloads.get() + 1);
         Ok(Reloaded {
             changed: Vec::new(),
         })
     };
-    let flows =
-        |asked: Asked<FlowFilter>| Ok(asked.query.select(std::iter::empty()).answer(&[], |_| None));
-    let capture = |_: Asked<CaptureQuery>| Ok("packets");
+    let flows = |asked: ApiRequest<FlowFilter>| {
+        Ok(asked.query.select(std::iter::empty()).answer(&[], |_| None))
+    };
+    let capture = |_: ApiRequest<CaptureQuery>| Ok("packets");
     Routes::new([
-        Route::get("/v1/status", Who::User, move |()| status()),
-        Route::get("/v1/config", Who::User, move |()| config()),
-        Route::raw(Method::GET, "/v1/flows", Who::User, flows),
-        Route::new(Method::POST, "/v1/reload", Who::User, reload),
-        Route::new(Method::POST, "/v1/capture", Who::Root, capture),
+        Route::get("/v1/status", AccessLevel::User, move |()| status()),
+        Route::get("/v1/config", AccessLevel::User, move |()| config()),
+        Route::raw(Method::GET, "/v1/flows", AccessLevel::User, flows),
+        Route::new(Method::POST, "/v1/reload", AccessLevel::User, reload),
+        Route::new(Method::POST, "/v1/capture", AccessLevel::Root, capture),
     ])
 }
 
@@ -133,27 +136,28 @@ impl Server {
                 let clock = Rc::new(move || Duration::from_secs(read.load(Ordering::SeqCst)));
                 let listeners = Listeners::bind(&settings).expect("an address");
                 let address = listeners.addresses()[0];
-                let front = settings.front();
-                let warden = Warden::with_clock(settings, clock.clone())
+                let front = settings.frontend();
+                let warden = Authenticator::with_clock(settings, clock.clone())
                     .unwrap_or_else(|error| panic!("{error}; {}", error.hint()))
                     .with_metrics(figures())
                     .with_neighbours(Box::new(neighbour))
                     .with_cost(CHEAP);
                 let warden = Rc::new(warden);
                 let (ours, theirs) = channel::pair().expect("a pair of sockets");
-                ours.begin(&front, &listeners.descriptors())
+                ours.send_opening(&front, &listeners.descriptors())
                     .expect("the pair holds it");
                 drop(listeners);
                 let claim = warden.claim();
                 let routes = warden.routes(&daemon());
                 let questions = ours
-                    .questions(move |headers| warden.who(headers))
+                    .into_requests(move |headers| warden.who(headers))
                     .expect("a socket");
                 let daemon = api::serve(Rc::new(questions), &routes, api::Limits::default());
 
-                let (theirs, front, sockets) = Theirs::open(theirs).expect("what was said");
-                let listeners = Listeners::of(sockets);
-                let door = Door::with_clock(front, Behind::There(Rc::new(theirs)), clock);
+                let (theirs, front, sockets) =
+                    ServerEnd::accept_opening(theirs).expect("what was said");
+                let listeners = Listeners::from_sockets(sockets);
+                let door = PageServer::with_clock(front, Backend::Remote(Rc::new(theirs)), clock);
                 ready.send((address, claim)).expect("the test waits");
                 tokio::select! {
                     ended = serve(listeners, Rc::new(door)) => panic!("it ended: {ended:?}"),

@@ -16,14 +16,14 @@ const SIGNED: &[u8] = b"weir hello 1\n";
 
 /// Reason why a key is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotAKey {
+pub enum InvalidKey {
     /// A secret of fewer than 16 octets.
     Short,
     /// A seed that Ed25519 does not take; it takes all there are.
     Seed,
 }
 
-impl fmt::Display for NotAKey {
+impl fmt::Display for InvalidKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Short => "the secret of a mesh needs at least 16 bytes",
@@ -32,7 +32,7 @@ impl fmt::Display for NotAKey {
     }
 }
 
-impl std::error::Error for NotAKey {}
+impl std::error::Error for InvalidKey {}
 
 /// The mesh's key. The secret itself is not kept, only what is derived of it.
 #[derive(Clone)]
@@ -48,9 +48,9 @@ impl MeshKey {
     ///
     /// # Errors
     /// The secret is shorter than 16 octets.
-    pub fn from_secret(secret: &[u8]) -> Result<Self, NotAKey> {
+    pub fn from_secret(secret: &[u8]) -> Result<Self, InvalidKey> {
         if secret.len() < SHORTEST_SECRET {
-            return Err(NotAKey::Short);
+            return Err(InvalidKey::Short);
         }
         let secret = hmac::Key::new(HMAC_SHA256, secret);
         let name = hmac::sign(&secret, b"weir hello 1 network");
@@ -103,8 +103,8 @@ impl NodeKey {
     ///
     /// # Errors
     /// The octets make no key; in practice all octets do.
-    pub fn from_seed(seed: [u8; 32]) -> Result<Self, NotAKey> {
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| NotAKey::Seed)?;
+    pub fn from_seed(seed: [u8; 32]) -> Result<Self, InvalidKey> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| InvalidKey::Seed)?;
         Ok(Self(Arc::new(pair)))
     }
 

@@ -3,7 +3,7 @@
 use detect::Internet;
 
 use super::{Scene, mac, port};
-use crate::{Port, Role, Sort, Use};
+use crate::{FrameClass, Port, Role, Use};
 
 const LAN: Use = Use::Lan;
 const UP: Use = Use::Uplink;
@@ -16,7 +16,7 @@ const ROUTER: u16 = 16;
 const PHONE: u16 = 32;
 const STATION: u16 = 128;
 
-fn many(scene: Scene, sort: Sort, count: u8) -> Scene {
+fn many(scene: Scene, sort: FrameClass, count: u8) -> Scene {
     (1..=count).fold(scene, |scene, from| scene.hear(sort, from))
 }
 
@@ -36,10 +36,10 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
             at(LAN).looks(Internet::None, false),
             Role::Unknown,
         ),
-        ("a modem", at(UP).hear(Sort::Pado, 1), Role::Uplink),
+        ("a modem", at(UP).hear(FrameClass::Pado, 1), Role::Uplink),
         (
             "a modem at the LAN",
-            at(LAN).hear(Sort::Pado, 1),
+            at(LAN).hear(FrameClass::Pado, 1),
             Role::Client,
         ),
         (
@@ -47,10 +47,10 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
             at(UP).looks(Internet::Pppoe, false),
             Role::Uplink,
         ),
-        ("DHCP", at(UP).hear(Sort::DhcpServer, 1), Role::Uplink),
+        ("DHCP", at(UP).hear(FrameClass::DhcpServer, 1), Role::Uplink),
         (
             "DHCP, a new port",
-            at(NEW).hear(Sort::DhcpServer, 1),
+            at(NEW).hear(FrameClass::DhcpServer, 1),
             Role::Uplink,
         ),
         (
@@ -60,85 +60,93 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
         ),
         (
             "DHCP at a LAN without",
-            bare().hear(Sort::DhcpServer, 1),
+            bare().hear(FrameClass::DhcpServer, 1),
             Role::Client,
         ),
         (
             "DHCP at the LAN",
-            at(LAN).hear(Sort::DhcpServer, 1),
+            at(LAN).hear(FrameClass::DhcpServer, 1),
             Role::Client,
         ),
         (
             "a router at the LAN that asks for nothing",
             at(LAN)
-                .hear(Sort::DhcpServer, 1)
-                .hear(Sort::RouterAdvertisement, 1)
+                .hear(FrameClass::DhcpServer, 1)
+                .hear(FrameClass::RouterAdvertisement, 1)
                 .looks(Internet::Dhcp, true),
             Role::Client,
         ),
         (
             "a router like this one",
-            at(NEW).hear(Sort::DhcpServer, 1).hear(Sort::DhcpClient, 1),
+            at(NEW)
+                .hear(FrameClass::DhcpServer, 1)
+                .hear(FrameClass::DhcpClient, 1),
             Role::Unknown,
         ),
         (
             "somebody in the LAN who asks and gives",
-            at(LAN).hear(Sort::DhcpServer, 1).hear(Sort::DhcpClient, 1),
+            at(LAN)
+                .hear(FrameClass::DhcpServer, 1)
+                .hear(FrameClass::DhcpClient, 1),
             Role::Client,
         ),
         (
             "a Linux that routes IPv4 alone",
             at(NEW)
-                .hear(Sort::RouterSolicitation, 1)
-                .hear(Sort::DhcpServer, 1),
+                .hear(FrameClass::RouterSolicitation, 1)
+                .hear(FrameClass::DhcpServer, 1),
             Role::Uplink,
         ),
         (
             "a router like this one, by IPv6",
             at(NEW)
-                .hear(Sort::RouterSolicitation, 1)
-                .hear(Sort::RouterAdvertisement, 1),
+                .hear(FrameClass::RouterSolicitation, 1)
+                .hear(FrameClass::RouterAdvertisement, 1),
             Role::Unknown,
         ),
         (
             "a client, and a server that asks for nothing",
-            at(NEW).hear(Sort::DhcpClient, 2).hear(Sort::DhcpServer, 1),
+            at(NEW)
+                .hear(FrameClass::DhcpClient, 2)
+                .hear(FrameClass::DhcpServer, 1),
             Role::Uplink,
         ),
         (
             "IPv6 alone",
-            at(UP).hear(Sort::RouterAdvertisement, 1),
+            at(UP).hear(FrameClass::RouterAdvertisement, 1),
             Role::Uplink,
         ),
         (
             "DHCPv6 alone",
-            at(NEW).hear(Sort::Dhcp6Server, 1),
+            at(NEW).hear(FrameClass::Dhcp6Server, 1),
             Role::Uplink,
         ),
         (
             "four servers",
-            many(at(NEW), Sort::DhcpServer, 4).looks(Internet::Dhcp, true),
+            many(at(NEW), FrameClass::DhcpServer, 4).looks(Internet::Dhcp, true),
             Role::Uplink,
         ),
         (
             "six servers",
-            many(at(NEW), Sort::DhcpServer, 6).looks(Internet::Dhcp, true),
+            many(at(NEW), FrameClass::DhcpServer, 6).looks(Internet::Dhcp, true),
             Role::Unknown,
         ),
         (
             "a modem in VLAN 7",
-            at(UP).tagged(Sort::Pado, 1, 7),
+            at(UP).tagged(FrameClass::Pado, 1, 7),
             Role::Uplink,
         ),
         (
             "a provider's router in VLAN 7 that offers nothing",
-            at(NEW).tagged(Sort::Ip, 1, 7).looks(Internet::None, false),
+            at(NEW)
+                .tagged(FrameClass::Ip, 1, 7)
+                .looks(Internet::None, false),
             Role::Unknown,
         ),
         ("a node", at(LAN).greets(true), Role::Mesh),
         (
             "a node that serves",
-            at(LAN).hear(Sort::DhcpServer, 1).greets(true),
+            at(LAN).hear(FrameClass::DhcpServer, 1).greets(true),
             Role::Mesh,
         ),
         (
@@ -151,41 +159,49 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
         ("a stranger's node", at(NEW).greets(false), Role::Border),
         (
             "a hello that nobody read",
-            at(NEW).hear(Sort::Hello, 1),
+            at(NEW).hear(FrameClass::Hello, 1),
             Role::Border,
         ),
-        ("batman-adv", at(NEW).hear(Sort::Batman, 1), Role::Border),
+        (
+            "batman-adv",
+            at(NEW).hear(FrameClass::Batman, 1),
+            Role::Border,
+        ),
         (
             "a laptop of the LAN that speaks batman-adv",
-            bare().hear(Sort::Batman, 1),
+            bare().hear(FrameClass::Batman, 1),
             Role::Client,
         ),
         (
             "a neighbour at the provider's line that asks",
             at(NEW)
-                .hear(Sort::DhcpClient, 7)
+                .hear(FrameClass::DhcpClient, 7)
                 .looks(Internet::Dhcp, true),
             Role::Uplink,
         ),
         (
             "a radio that says one frame back",
-            at(UP).hear(Sort::Own, 0).hear(Sort::Pado, 1),
+            at(UP).hear(FrameClass::Own, 0).hear(FrameClass::Pado, 1),
             Role::Uplink,
         ),
         (
             "Babel and DHCP",
-            at(NEW).hear(Sort::Babel, 1).hear(Sort::DhcpServer, 1),
+            at(NEW)
+                .hear(FrameClass::Babel, 1)
+                .hear(FrameClass::DhcpServer, 1),
             Role::Border,
         ),
-        ("OSPF", at(NEW).hear(Sort::Routing, 1), Role::Border),
+        ("OSPF", at(NEW).hear(FrameClass::Routing, 1), Role::Border),
         (
             "a modem that speaks RIP",
-            at(UP).hear(Sort::Routing, 1).hear(Sort::Pado, 1),
+            at(UP)
+                .hear(FrameClass::Routing, 1)
+                .hear(FrameClass::Pado, 1),
             Role::Uplink,
         ),
         (
             "a mesh with its key",
-            at(NEW).hear(Sort::Batman, 1).greets(true),
+            at(NEW).hear(FrameClass::Batman, 1).greets(true),
             Role::Mesh,
         ),
         (
@@ -202,39 +218,47 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
             "a radio at the LAN that brings DHCP",
             at(LAN)
                 .announced("PowerBeam M5", WLAN)
-                .hear(Sort::DhcpServer, 1),
+                .hear(FrameClass::DhcpServer, 1),
             Role::Radio,
         ),
         (
             "a router with wireless LAN that asks",
             at(LAN)
                 .announced("OpenWrt", WLAN | BRIDGE | ROUTER)
-                .hear(Sort::DhcpClient, 9),
+                .hear(FrameClass::DhcpClient, 9),
             Role::Client,
         ),
         ("a switch", at(LAN).announced("x", BRIDGE), Role::Switch),
-        ("spanning tree", at(LAN).hear(Sort::Bpdu, 1), Role::Switch),
+        (
+            "spanning tree",
+            at(LAN).hear(FrameClass::Bpdu, 1),
+            Role::Switch,
+        ),
         (
             "a plain switch",
-            many(at(LAN), Sort::DhcpClient, 3),
+            many(at(LAN), FrameClass::DhcpClient, 3),
             Role::Switch,
         ),
         (
             "a plain switch with one",
-            at(LAN).hear(Sort::DhcpClient, 1),
+            at(LAN).hear(FrameClass::DhcpClient, 1),
             Role::Client,
         ),
         (
             "a switch, a server behind",
-            at(UP).hear(Sort::Bpdu, 1).hear(Sort::DhcpServer, 2),
+            at(UP)
+                .hear(FrameClass::Bpdu, 1)
+                .hear(FrameClass::DhcpServer, 2),
             Role::Uplink,
         ),
         (
             "a laptop",
-            at(LAN).hear(Sort::DhcpClient, 1).hear(Sort::Arp, 1),
+            at(LAN)
+                .hear(FrameClass::DhcpClient, 1)
+                .hear(FrameClass::Arp, 1),
             Role::Client,
         ),
-        ("a printer", at(LAN).hear(Sort::Ip, 1), Role::Client),
+        ("a printer", at(LAN).hear(FrameClass::Ip, 1), Role::Client),
         (
             "a telephone",
             at(LAN).announced("x", PHONE | BRIDGE),
@@ -248,12 +272,12 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
         ("a loop", at(LAN).loops(), Role::Loop),
         (
             "a loop with all else",
-            at(UP).hear(Sort::Pado, 1).greets(true).loops(),
+            at(UP).hear(FrameClass::Pado, 1).greets(true).loops(),
             Role::Loop,
         ),
         (
             "something of no sort",
-            at(LAN).hear(Sort::Other, 1),
+            at(LAN).hear(FrameClass::Other, 1),
             Role::Unknown,
         ),
     ]
@@ -296,7 +320,7 @@ fn sentences_are_sentences() {
 #[test]
 fn another_server_at_the_lan_is_named() {
     let said = Scene::new(LAN)
-        .hear(Sort::DhcpServer, 5)
+        .hear(FrameClass::DhcpServer, 5)
         .passes(5000)
         .says();
     assert_eq!(said.role, Role::Client);
@@ -306,7 +330,10 @@ fn another_server_at_the_lan_is_named() {
     assert_eq!(notice.kind, "dhcp-server");
     assert!(notice.text.contains("02:00:00:00:00:05"), "{}", notice.text);
     assert!(said.why.contains("forge"), "{}", said.why);
-    let said = Scene::new(UP).hear(Sort::DhcpServer, 5).passes(5000).says();
+    let said = Scene::new(UP)
+        .hear(FrameClass::DhcpServer, 5)
+        .passes(5000)
+        .says();
     assert_eq!(said.notices, []);
     let said = Scene::new(LAN).looks(Internet::Dhcp, true).says();
     assert!(
@@ -318,22 +345,22 @@ fn another_server_at_the_lan_is_named() {
 
 #[test]
 fn a_vlan_is_named_where_nothing_came_without_a_tag() {
-    let tagged = Scene::new(UP).tagged(Sort::Pado, 1, 7);
+    let tagged = Scene::new(UP).tagged(FrameClass::Pado, 1, 7);
     let mut scene = tagged.passes(1000);
     assert!(scene.says().why.contains("in VLAN 7"));
     assert!(scene.says().evidence[0].text.contains("in VLAN 7"));
-    let mut scene = scene.hear(Sort::Pado, 1).passes(1000);
+    let mut scene = scene.hear(FrameClass::Pado, 1).passes(1000);
     assert!(!scene.says().why.contains("VLAN"), "{}", scene.says().why);
 }
 
 #[test]
 fn a_modem_with_a_page_says_so() {
     let scene = Scene::new(NEW).looks(Internet::Dhcp, false);
-    let mut scene = scene.hear(Sort::DhcpServer, 1);
+    let mut scene = scene.hear(FrameClass::DhcpServer, 1);
     let said = scene.says();
     assert!(said.why.ends_with(", without a router."), "{}", said.why);
     let mut other = Scene::new(NEW).looks(Internet::Dhcp, true);
-    other = other.hear(Sort::DhcpServer, 1);
+    other = other.hear(FrameClass::DhcpServer, 1);
     assert!(said.confidence + 20 <= other.says().confidence);
 }
 
@@ -343,7 +370,7 @@ fn an_uplink_by_a_radio_says_so() {
     let mut scene = radio.passes(1000);
     assert_eq!(scene.role(), Role::Radio);
     assert!(scene.cable.wants_look(scene.now));
-    let mut scene = scene.hear(Sort::DhcpServer, 1).passes(2500);
+    let mut scene = scene.hear(FrameClass::DhcpServer, 1).passes(2500);
     assert_eq!(scene.role(), Role::Uplink);
     assert!(
         scene.says().why.contains("by a radio"),
@@ -356,7 +383,7 @@ fn an_uplink_by_a_radio_says_so() {
 fn a_hardware_address_alone_is_a_clue_and_no_more() {
     let mut scene = Scene::new(NEW);
     scene.noted.stations.push([0x04, 0x18, 0xd6, 1, 2, 3]);
-    let mut scene = scene.hear(Sort::Arp, 1).passes(5000);
+    let mut scene = scene.hear(FrameClass::Arp, 1).passes(5000);
     let said = scene.says();
     assert_eq!(said.role, Role::Client);
     let maker = said.evidence.iter().find(|clue| clue.kind == "maker");
@@ -383,7 +410,7 @@ fn what_the_administrator_chose_and_comes_by_stays() {
         administrator: true,
         ..port(NEW)
     };
-    let mut scene = Scene::of(own).hear(Sort::Pado, 1).passes(5000);
+    let mut scene = Scene::of(own).hear(FrameClass::Pado, 1).passes(5000);
     let said = scene.says();
     assert_eq!(
         (said.role, said.held_by),

@@ -1,7 +1,7 @@
 //! Own hellos that come back, and the VXLAN of a mesh.
 
 use super::{Scene, hello, port};
-use crate::{Hello, Port, Proof, Role, Sort, Use};
+use crate::{FrameClass, Hello, Port, Proof, Role, Use};
 
 fn comes_back(mut scene: Scene, from: &str) -> Scene {
     let own = Hello {
@@ -15,7 +15,7 @@ fn comes_back(mut scene: Scene, from: &str) -> Scene {
 
 #[test]
 fn one_own_hello_is_a_loop_and_names_the_other_port() {
-    let mut scene = comes_back(Scene::new(Use::Lan).hear(Sort::Own, 0), "lan3");
+    let mut scene = comes_back(Scene::new(Use::Lan).hear(FrameClass::Own, 0), "lan3");
     let said = scene.says();
     assert_eq!((said.role, said.confidence), (Role::Loop, 99));
     assert_eq!(said.why, "Own frames come back: the cable leads to lan3.");
@@ -29,11 +29,11 @@ fn one_own_hello_is_a_loop_and_names_the_other_port() {
     scene = scene.passes(100);
     assert_eq!(scene.role(), Role::Mesh);
     // The hello was of this link: another own frame shows the loop again.
-    scene = scene.hear(Sort::Own, 0);
+    scene = scene.hear(FrameClass::Own, 0);
     assert_eq!(scene.role(), Role::Loop);
     scene.cable.link(false, scene.now);
     scene.cable.link(true, scene.now);
-    assert_ne!(scene.hear(Sort::Own, 0).role(), Role::Loop);
+    assert_ne!(scene.hear(FrameClass::Own, 0).role(), Role::Loop);
 }
 
 /// Two lines to one modem or switch are a usual arrangement of several uplinks.
@@ -43,7 +43,7 @@ fn frames_of_another_uplink_are_no_loop() {
         other_uplinks: vec![("wan1".into(), super::mac(7))],
         ..port(former)
     };
-    let from = |scene: Scene, sender| (0..5).fold(scene, |it, _| it.hear(Sort::Own, sender));
+    let from = |scene: Scene, sender| (0..5).fold(scene, |it, _| it.hear(FrameClass::Own, sender));
     for probes in [true, false] {
         let scene = Scene::of(Port {
             probes,
@@ -73,7 +73,7 @@ fn frames_of_another_uplink_are_no_loop() {
 /// The routes of an uplink may come after its link, and after the first frames.
 #[test]
 fn a_loop_ends_when_the_port_turns_out_to_be_another_uplink() {
-    let scene = (0..5).fold(Scene::new(Use::None), |it, _| it.hear(Sort::Own, 7));
+    let scene = (0..5).fold(Scene::new(Use::None), |it, _| it.hear(FrameClass::Own, 7));
     let mut scene = scene.passes(100);
     assert_eq!(scene.role(), Role::Loop);
     scene.cable.facts(Port {
@@ -132,10 +132,10 @@ fn hellos_are_said_where_nobody_chose_otherwise() {
 fn more_stations_than_are_noted_are_told_as_that() {
     let mut scene = Scene::new(Use::Lan);
     scene.noted.stations = (1..17).map(super::mac).collect();
-    let mut few = scene.hear(Sort::Arp, 1).passes(4000);
+    let mut few = scene.hear(FrameClass::Arp, 1).passes(4000);
     assert!(few.says().why.starts_with("16 stations are connected"));
     few.noted.more_stations = true;
-    let mut many = few.hear(Sort::Arp, 1).passes(100);
+    let mut many = few.hear(FrameClass::Arp, 1).passes(100);
     assert_eq!(many.role(), Role::Switch);
     let why = many.says().why;
     assert!(

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{lldp, mac};
-use crate::{Capabilities, Cdp, Lldp, Maker, Mndp, NoRole, Role};
+use crate::{Capabilities, Cdp, Lldp, Maker, Mndp, Role, UnknownRole};
 
 fn cdp() -> Vec<u8> {
     let mut body = vec![0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0, 2, 180, 0, 0];
@@ -152,9 +152,9 @@ fn roles_are_words() {
     for role in Role::ALL {
         assert_eq!(role.word().parse(), Ok(role));
     }
-    assert_eq!("lan".parse::<Role>(), Err(NoRole));
+    assert_eq!("lan".parse::<Role>(), Err(UnknownRole));
     let words = "valid roles: uplink, mesh, radio, client, border, switch, loop, unknown";
-    assert_eq!(NoRole.to_string(), words);
+    assert_eq!(UnknownRole.to_string(), words);
 }
 
 fn harmless(text: &str) {

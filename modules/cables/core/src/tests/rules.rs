@@ -4,7 +4,7 @@ use detect::Internet;
 use proptest::prelude::*;
 
 use super::{frame, hello, lldp, look, mac};
-use crate::{Cable, Hello, Noted, Port, Proof, Role, Sort, Use};
+use crate::{Cable, FrameClass, Hello, Port, PortSummary, Proof, Role, Use};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -29,7 +29,7 @@ fn event() -> impl Strategy<Value = (Event, u64)> {
     let vlan = prop_oneof![3 => Just(None), 1 => (1..4095u16).prop_map(Some)];
     let names = prop_oneof![Just("LiteBeam 5AC"), Just("x")];
     let event = prop_oneof![
-        8 => (0..Sort::ALL.len(), 0..6u8, vlan).prop_map(|(a, b, c)| Event::Frame(a, b, c)),
+        8 => (0..FrameClass::ALL.len(), 0..6u8, vlan).prop_map(|(a, b, c)| Event::Frame(a, b, c)),
         1 => (names, any::<u16>()).prop_map(|(a, b)| Event::Lldp(a, b)),
         1 => (internet, any::<bool>()).prop_map(|(a, b)| Event::Look(a, b)),
         1 => any::<bool>().prop_map(Event::Hello),
@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn rules_hold(port in a_port(), events in proptest::collection::vec(event(), 0..60)) {
         let mut cable = Cable::new(port.clone());
-        let mut noted = Noted::default();
+        let mut noted = PortSummary::default();
         let (mut now, mut up, mut looks, mut proven) = (0, false, 0, false);
         let mut own: Option<u64> = None;
         let mut came_back = false;
@@ -78,9 +78,9 @@ proptest! {
             now += time;
             match event {
                 Event::Frame(sort, from, vlan) => {
-                    frame(&mut noted, Sort::ALL[sort], mac(from), now, vlan);
-                    let many = noted.of(Sort::Own).frames >= 3 || came_back;
-                    if up && Sort::ALL[sort] == Sort::Own && many {
+                    frame(&mut noted, FrameClass::ALL[sort], mac(from), now, vlan);
+                    let many = noted.of(FrameClass::Own).frames >= 3 || came_back;
+                    if up && FrameClass::ALL[sort] == FrameClass::Own && many {
                         own = Some(now);
                     }
                     cable.noted(&noted, now);
@@ -100,7 +100,7 @@ proptest! {
                 Event::Link(comes) => {
                     if comes != up {
                         came_back = false;
-                        (noted, looks, proven, own) = (Noted::default(), 0, false, None);
+                        (noted, looks, proven, own) = (PortSummary::default(), 0, false, None);
                     }
                     up = comes;
                     cable.link(up, now);

@@ -3,11 +3,13 @@
 use detect::Internet;
 
 use super::{Scene, frame, hello, look, port};
-use crate::{Cable, Hello, Port, Proof, Role, Sort, Use};
+use crate::{Cable, FrameClass, Hello, Port, Proof, Role, Use};
 
 #[test]
 fn a_sure_sign_settles_for_half_a_second() {
-    let mut scene = Scene::new(Use::Uplink).passes(200).hear(Sort::Pado, 1);
+    let mut scene = Scene::new(Use::Uplink)
+        .passes(200)
+        .hear(FrameClass::Pado, 1);
     assert_eq!(scene.says().decided, None);
     scene = scene.passes(400);
     assert_eq!((scene.role(), scene.says().decided), (Role::Unknown, None));
@@ -17,21 +19,23 @@ fn a_sure_sign_settles_for_half_a_second() {
         (Role::Uplink, Some(700))
     );
     // Asked late, the time is the same.
-    let mut late = Scene::new(Use::Uplink).passes(200).hear(Sort::Pado, 1);
+    let mut late = Scene::new(Use::Uplink)
+        .passes(200)
+        .hear(FrameClass::Pado, 1);
     late.now += 60_000;
     assert_eq!(late.says().decided, Some(700));
 }
 
 #[test]
 fn contrary_signs_that_come_together_are_weighed_together() {
-    let scene = Scene::new(Use::None).hear(Sort::Pado, 1).passes(400);
-    let mut scene = scene.hear(Sort::Batman, 2).passes(200);
+    let scene = Scene::new(Use::None).hear(FrameClass::Pado, 1).passes(400);
+    let mut scene = scene.hear(FrameClass::Batman, 2).passes(200);
     assert_eq!(scene.role(), Role::Border);
 }
 
 #[test]
 fn a_weak_sign_takes_three_seconds_and_silence_ten() {
-    let mut scene = Scene::new(Use::Lan).hear(Sort::Arp, 1).passes(2900);
+    let mut scene = Scene::new(Use::Lan).hear(FrameClass::Arp, 1).passes(2900);
     assert_eq!(scene.says().decided, None);
     scene = scene.passes(100);
     assert_eq!(
@@ -79,24 +83,24 @@ fn no_look_where_it_is_known() {
         Scene::of(held),
         at().loops(),
         at().greets(true),
-        Scene::new(Use::None).hear(Sort::Pado, 1),
-        at().hear(Sort::DhcpClient, 1),
-        at().hear(Sort::Bpdu, 1),
+        Scene::new(Use::None).hear(FrameClass::Pado, 1),
+        at().hear(FrameClass::DhcpClient, 1),
+        at().hear(FrameClass::Bpdu, 1),
     ];
     for scene in known {
         let mut scene = scene.passes(8000);
         assert!(!scene.cable.wants_look(scene.now), "{}", scene.says().why);
     }
     // Behind a switch at a new port anything may be.
-    let mut scene = Scene::new(Use::None).hear(Sort::Bpdu, 1).passes(2000);
+    let mut scene = Scene::new(Use::None).hear(FrameClass::Bpdu, 1).passes(2000);
     assert!(scene.cable.wants_look(scene.now));
 }
 
 #[test]
 fn a_decision_stays_until_another_held() {
-    let mut scene = Scene::new(Use::None).hear(Sort::Arp, 1).passes(4000);
+    let mut scene = Scene::new(Use::None).hear(FrameClass::Arp, 1).passes(4000);
     assert_eq!(scene.role(), Role::Client);
-    scene = scene.hear(Sort::DhcpServer, 2).passes(1900);
+    scene = scene.hear(FrameClass::DhcpServer, 2).passes(1900);
     assert_eq!(scene.role(), Role::Client);
     scene = scene.passes(100);
     assert_eq!(
@@ -105,28 +109,33 @@ fn a_decision_stays_until_another_held() {
     );
     // A client that asks now and then does not disprove an uplink.
     let mut scene = Scene::new(Use::Uplink)
-        .hear(Sort::DhcpServer, 2)
+        .hear(FrameClass::DhcpServer, 2)
         .passes(4000);
-    scene = scene.hear(Sort::DhcpClient, 2).passes(10_000);
+    scene = scene.hear(FrameClass::DhcpClient, 2).passes(10_000);
     assert_eq!(scene.role(), Role::Uplink);
     // A little more is not enough: 75 for a server, 70 for a station that says that it is one.
     let mut scene = Scene::new(Use::None).announced("x", 128).passes(2000);
     assert!(scene.cable.wants_look(scene.now));
     scene = scene.passes(7000);
     let former = scene.says();
-    scene = scene.hear(Sort::DhcpServer, 2).passes(10_000);
+    scene = scene.hear(FrameClass::DhcpServer, 2).passes(10_000);
     assert_eq!((scene.role(), former.confidence), (Role::Client, 70));
-    scene = scene.hear(Sort::RouterAdvertisement, 2).passes(2100);
+    scene = scene.hear(FrameClass::RouterAdvertisement, 2).passes(2100);
     assert_eq!((scene.role(), scene.says().confidence), (Role::Uplink, 85));
 }
 
 #[test]
 fn a_loop_is_at_once_and_lasts() {
-    let mut scene = Scene::new(Use::Lan).hear(Sort::DhcpClient, 1).passes(4000);
+    let mut scene = Scene::new(Use::Lan)
+        .hear(FrameClass::DhcpClient, 1)
+        .passes(4000);
     scene = scene.loops();
     assert_eq!(scene.role(), Role::Loop);
     let few = scene.says().confidence;
-    scene = scene.passes(10_000).hear(Sort::Own, 0).hear(Sort::Own, 0);
+    scene = scene
+        .passes(10_000)
+        .hear(FrameClass::Own, 0)
+        .hear(FrameClass::Own, 0);
     assert!(scene.says().confidence > few);
     scene = scene.passes(29_900);
     assert_eq!(scene.role(), Role::Loop);
@@ -143,7 +152,10 @@ fn an_uplink_with_a_fixed_address_that_works_is_no_client() {
             works,
             ..port(Use::Uplink)
         });
-        scene = scene.hear(Sort::Arp, 1).hear(Sort::Ip, 1).passes(20_000);
+        scene = scene
+            .hear(FrameClass::Arp, 1)
+            .hear(FrameClass::Ip, 1)
+            .passes(20_000);
         let said = scene.says();
         assert_eq!(said.role, role, "{said:#?}");
         assert!(
@@ -154,7 +166,7 @@ fn an_uplink_with_a_fixed_address_that_works_is_no_client() {
     }
     // The router decides for a client before it learns that the uplink works.
     let mut scene = Scene::of(port(Use::Uplink))
-        .hear(Sort::Arp, 1)
+        .hear(FrameClass::Arp, 1)
         .passes(20_000);
     assert_eq!(scene.role(), Role::Client);
     scene.cable.facts(Port {
@@ -209,7 +221,7 @@ fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
         noted: Default::default(),
         now: 12_000,
     };
-    scene = scene.hear(Sort::Pado, 1).passes(9900);
+    scene = scene.hear(FrameClass::Pado, 1).passes(9900);
     let said = scene.says();
     assert_eq!((said.role, said.decided), (Role::Unknown, None));
     assert_eq!(said.why, "The link comes and goes.");
@@ -245,7 +257,7 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     // batman-adv is there before the proof is, as at every node of a mesh.
     let mut scene = Scene::new(Use::None);
     awaited(&mut scene, Proof::Awaited);
-    scene = scene.hear(Sort::Batman, 1).passes(2000);
+    scene = scene.hear(FrameClass::Batman, 1).passes(2000);
     assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
     // A forged hello takes nothing away.
     awaited(&mut scene, Proof::None);
@@ -253,7 +265,9 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     scene = scene.passes(600);
     assert_eq!(scene.role(), Role::Mesh);
     // Earlier certainty is not decided while a hello is pending.
-    let mut scene = Scene::new(Use::None).hear(Sort::Batman, 1).passes(300);
+    let mut scene = Scene::new(Use::None)
+        .hear(FrameClass::Batman, 1)
+        .passes(300);
     awaited(&mut scene, Proof::Awaited);
     scene = scene.passes(3000);
     assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
@@ -269,7 +283,7 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     // After a decision, too.
     let mut scene = Scene::new(Use::None);
     awaited(&mut scene, Proof::Awaited);
-    scene = scene.hear(Sort::Batman, 1).passes(8000);
+    scene = scene.hear(FrameClass::Batman, 1).passes(8000);
     assert_eq!(
         scene.role(),
         Role::Border,
@@ -287,7 +301,7 @@ fn where_a_hello_may_come_it_is_waited_for_before_a_node_is_a_border() {
             ..port(Use::None)
         })
     };
-    let heard = |secret| with(secret).hear(Sort::Batman, 1);
+    let heard = |secret| with(secret).hear(FrameClass::Batman, 1);
     assert_eq!(heard(false).passes(600).says().decided, Some(500));
     let mut scene = heard(true).passes(2900);
     assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
@@ -300,14 +314,14 @@ fn where_a_hello_may_come_it_is_waited_for_before_a_node_is_a_border() {
         (Role::Border, Some(3000))
     );
     // Nodes that are not of a mesh are decided as usual.
-    let mut scene = with(true).hear(Sort::Pado, 1).passes(600);
+    let mut scene = with(true).hear(FrameClass::Pado, 1).passes(600);
     assert_eq!(scene.says().decided, Some(500));
 }
 
 #[test]
 fn who_was_asked_is_given_time_to_answer() {
     let mut scene = Scene::new(Use::None);
-    scene = scene.hear(Sort::RouterSolicitation, 1).passes(2000);
+    scene = scene.hear(FrameClass::RouterSolicitation, 1).passes(2000);
     assert!(scene.cable.wants_look(scene.now));
     scene = scene.passes(4000);
     assert_eq!(scene.says().decided, None, "the look goes on");
@@ -315,7 +329,7 @@ fn who_was_asked_is_given_time_to_answer() {
     assert_eq!(scene.role(), Role::Uplink);
     // A failed look proves nothing.
     let mut scene = Scene::new(Use::None);
-    scene = scene.hear(Sort::RouterSolicitation, 1).passes(2000);
+    scene = scene.hear(FrameClass::RouterSolicitation, 1).passes(2000);
     assert!(scene.cable.wants_look(scene.now));
     scene = scene.passes(6100);
     assert_eq!(scene.role(), Role::Client);
@@ -326,7 +340,7 @@ fn sentences_begin_as_they_should() {
     let mut scene = Scene::new(Use::None);
     frame(
         &mut scene.noted,
-        Sort::RouterSolicitation,
+        FrameClass::RouterSolicitation,
         [0xaa; 6],
         scene.now,
         None,

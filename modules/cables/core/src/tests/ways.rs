@@ -3,7 +3,7 @@
 use detect::{Details, Internet, Suggestion};
 
 use super::{Scene, look};
-use crate::{Role, Sort, Use};
+use crate::{FrameClass, Role, Use};
 
 const NEW: Use = Use::None;
 
@@ -28,7 +28,7 @@ fn asked(mut scene: Scene, found: &Suggestion) -> Scene {
 
 #[test]
 fn a_server_that_is_heard_is_asked_at_once_and_is_an_uplink_in_three_seconds() {
-    let mut scene = Scene::new(NEW).hear(Sort::DhcpServer, 1).passes(400);
+    let mut scene = Scene::new(NEW).hear(FrameClass::DhcpServer, 1).passes(400);
     assert!(!scene.cable.wants_look(scene.now));
     scene = scene.passes(100);
     assert!(scene.cable.wants_look(scene.now));
@@ -41,16 +41,16 @@ fn a_server_that_is_heard_is_asked_at_once_and_is_an_uplink_in_three_seconds() {
 
 #[test]
 fn a_server_that_answers_the_question_is_waited_for_no_longer() {
-    let mut scene = Scene::new(NEW).hear(Sort::Bpdu, 1).passes(500);
+    let mut scene = Scene::new(NEW).hear(FrameClass::Bpdu, 1).passes(500);
     assert!(scene.cable.wants_look(scene.now));
-    let said = scene.hear(Sort::DhcpServer, 2).passes(500).says();
+    let said = scene.hear(FrameClass::DhcpServer, 2).passes(500).says();
     assert_eq!((said.role, said.decided), (Role::Uplink, Some(1000)));
     assert_eq!(said.confidence, 75);
 }
 
 #[test]
 fn a_refusal_of_dhcp_is_no_way_to_the_internet() {
-    let refused = || Scene::new(NEW).hear(Sort::DhcpServer, 1).passes(500);
+    let refused = || Scene::new(NEW).hear(FrameClass::DhcpServer, 1).passes(500);
     for found in [Internet::None, Internet::Static] {
         let said = asked(refused(), &look(found, false)).says();
         assert_eq!(said.role, Role::Unknown, "{said:#?}");
@@ -67,12 +67,12 @@ fn a_refusal_of_dhcp_is_no_way_to_the_internet() {
     assert!(other.why.contains("IPv6"), "{other:#?}");
     // The server continues to refuse. A later server was not probed.
     let late = asked(refused(), &look(Internet::None, false)).passes(100);
-    let mut late = late.hear(Sort::DhcpServer, 1).passes(3000);
+    let mut late = late.hear(FrameClass::DhcpServer, 1).passes(3000);
     assert_eq!(late.role(), Role::Unknown);
-    let said = late.hear(Sort::DhcpServer, 2).passes(3000).says();
+    let said = late.hear(FrameClass::DhcpServer, 2).passes(3000).says();
     assert_eq!((said.role, said.confidence), (Role::Uplink, 60));
     // An earlier decision is dropped at once.
-    let mut late = Scene::new(NEW).hear(Sort::DhcpServer, 1).passes(2500);
+    let mut late = Scene::new(NEW).hear(FrameClass::DhcpServer, 1).passes(2500);
     assert!(late.cable.wants_look(late.now));
     late = late.passes(2000);
     assert_eq!(late.role(), Role::Uplink);
@@ -83,7 +83,7 @@ fn a_refusal_of_dhcp_is_no_way_to_the_internet() {
 #[test]
 fn a_router_that_is_no_default_router_is_no_way_to_the_internet() {
     let heard = || {
-        let scene = Scene::new(NEW).hear(Sort::RouterAdvertisement, 1);
+        let scene = Scene::new(NEW).hear(FrameClass::RouterAdvertisement, 1);
         scene.passes(500)
     };
     let said = asked(heard(), &no_default_router()).says();
@@ -94,7 +94,7 @@ fn a_router_that_is_no_default_router_is_no_way_to_the_internet() {
     let said = asked(heard(), &look(Internet::Ipv6Only, true)).says();
     assert_eq!((said.role, said.confidence), (Role::Uplink, 80));
     // Nor is it a second sign.
-    let both = heard().hear(Sort::DhcpServer, 1);
+    let both = heard().hear(FrameClass::DhcpServer, 1);
     let mut found = no_default_router();
     found.internet = Internet::Dhcp;
     let said = asked(both, &found).says();
@@ -103,7 +103,7 @@ fn a_router_that_is_no_default_router_is_no_way_to_the_internet() {
 
 #[test]
 fn what_says_itself_what_it_is_does_so_in_three_seconds_and_an_answer_changes_it() {
-    let switch = |former| Scene::new(former).hear(Sort::Bpdu, 1).passes(500);
+    let switch = |former| Scene::new(former).hear(FrameClass::Bpdu, 1).passes(500);
     let mut scene = switch(NEW);
     assert!(scene.cable.wants_look(scene.now));
     scene = scene.passes(2500);
@@ -126,7 +126,7 @@ fn what_says_itself_what_it_is_does_so_in_three_seconds_and_an_answer_changes_it
         (Scene::new(NEW).announced("x", 8), Role::Radio),
         (
             (1..4).fold(Scene::new(NEW), |scene, from| {
-                scene.hear(Sort::DhcpClient, from)
+                scene.hear(FrameClass::DhcpClient, from)
             }),
             Role::Switch,
         ),

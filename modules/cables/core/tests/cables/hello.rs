@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use cables_core::hello::{
-    BATMAN, FIRST, FOR_NEWCOMER, GROUP, Heard, LONGEST, MOST_PEERS, MeshKey, NodeKey, NotAKey,
-    PATIENCE, PAUSE, Port, SHORTEST, State, Why,
+    BATMAN, FIRST, FOR_NEWCOMER, Fault, GROUP, InvalidKey, LONGEST, MOST_PEERS, MeshKey, NodeKey,
+    PATIENCE, PAUSE, Port, ReceivedHello, SHORTEST, State,
 };
 use detect::Mac;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn hears(port: &mut Port, frame: &[u8], now: u64) -> State {
     heard(port, frame, now).state
 }
 
-fn heard(port: &mut Port, frame: &[u8], now: u64) -> Heard {
+fn heard(port: &mut Port, frame: &[u8], now: u64) -> ReceivedHello {
     port.heard(frame, &[], now).expect("a hello")
 }
 
@@ -129,7 +129,7 @@ fn no_bit_can_be_changed() {
         let refused = matches!(
             state,
             None | Some(
-                State::OtherMesh | State::Forged(Why::Source | Why::Proof | Why::Signature)
+                State::OtherMesh | State::Forged(Fault::Source | Fault::Proof | Fault::Signature)
             )
         );
         assert!(refused, "bit {bit}: {state:?}");
@@ -177,7 +177,7 @@ fn whoever_has_the_name_of_the_mesh_and_not_its_key_forges() {
     let mut frame = says(&mut stranger, 0);
     frame[22..30].copy_from_slice(&mesh().network());
     let state = hears(&mut port(1, A, 0xa0), &frame, 0);
-    assert_eq!(state, State::Forged(Why::Proof));
+    assert_eq!(state, State::Forged(Fault::Proof));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn whoever_has_the_key_of_the_mesh_is_no_other_node() {
     let end = frame.len() - 96;
     let proof = prove(&frame[..end]);
     frame[end..end + 32].copy_from_slice(&proof);
-    assert_eq!(hears(&mut a, &frame, 0), State::Forged(Why::Signature));
+    assert_eq!(hears(&mut a, &frame, 0), State::Forged(Fault::Signature));
 }
 
 /// The proof, made by the table of docs/ports-hello.md.
@@ -244,21 +244,21 @@ fn an_own_hello_that_comes_back_is_a_loop() {
     assert!(one.peers().is_empty() && two.peers().is_empty());
     // With the next link it is one that was recorded.
     one.link([0xa2; 16], 0);
-    assert_eq!(hears(&mut one, &frame, 0), State::Forged(Why::Old));
+    assert_eq!(hears(&mut one, &frame, 0), State::Forged(Fault::Old));
     // An address of ours needs our key, our key an address of ours.
     let stranger = says(&mut port(2, A, 0xb0), 0);
     let state = two.heard(&stranger, &[A, B], 0).map(|told| told.state);
-    assert_eq!(state, Some(State::Forged(Why::OwnMac)));
+    assert_eq!(state, Some(State::Forged(Fault::OwnMac)));
     let copy = says(&mut port(1, C, 0xb0), 0);
     let state = two.heard(&copy, &[A, B], 0).map(|told| told.state);
-    assert_eq!(state, Some(State::Forged(Why::OwnKey)));
+    assert_eq!(state, Some(State::Forged(Fault::OwnKey)));
 }
 
 #[test]
 fn a_hello_that_is_sent_on_from_another_address_is_refused() {
     let (mut a, _, mut proof) = met();
     proof[6..12].copy_from_slice(&C);
-    assert_eq!(hears(&mut a, &proof, 0), State::Forged(Why::Source));
+    assert_eq!(hears(&mut a, &proof, 0), State::Forged(Fault::Source));
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn a_thousand_forged_hellos_change_nothing() {
     for place in 0..1000_u64 {
         let mut forged = proof.clone();
         forged[68..76].copy_from_slice(&place.to_be_bytes());
-        assert_eq!(hears(&mut a, &forged, place), State::Forged(Why::Proof));
+        assert_eq!(hears(&mut a, &forged, place), State::Forged(Fault::Proof));
     }
     assert_eq!((proven(&a), a.peers().len()), (vec![B], 1));
     assert_eq!(all(&mut a, 1000), all(&mut quiet, 1000));
@@ -390,7 +390,7 @@ fn who_is_proven_gets_the_place_of_who_is_not() {
 #[test]
 fn keys_are_long_enough_and_not_shown() {
     let short = MeshKey::from_secret(&[7; 15]).map(|_| ());
-    assert_eq!(short, Err(NotAKey::Short));
+    assert_eq!(short, Err(InvalidKey::Short));
     let shown = format!("{:?} {:?} {:?}", mesh(), node(0x77), port(0x77, A, 1));
     let secret = format!("{SECRET:?}");
     let seed = format!("{:?}", [0x77_u8; 32]);

@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use api::{Asked, Limits, Listener, Problem, Route, Routes, Who};
+use api::{AccessLevel, ApiRequest, Limits, Listener, Problem, Route, Routes};
 use setup_core::messages::{SetupChange, SetupPortUse};
 
 use super::*;
@@ -47,8 +47,8 @@ impl Drop for Clerk {
     }
 }
 
-fn done() -> SetupDone {
-    SetupDone {
+fn done() -> SetupOutcome {
+    SetupOutcome {
         change: SetupChange {
             number: 7,
             why: String::new(),
@@ -67,7 +67,7 @@ fn routes() -> Routes {
     let made = Rc::new(Cell::new(false));
     let (seen, sets, ends) = (Rc::clone(&made), Rc::clone(&made), made);
     Routes::new([
-        Route::get("/v1/setup/ports", Who::User, move |()| {
+        Route::get("/v1/setup/ports", AccessLevel::User, move |()| {
             let eth1 = SetupPortUse {
                 device: "eth1".into(),
                 used: match seen.get() {
@@ -83,8 +83,8 @@ fn routes() -> Routes {
         Route::new(
             Method::POST,
             "/v1/setup/ports",
-            Who::User,
-            move |asked: Asked<(), SetupPortsWish>| {
+            AccessLevel::User,
+            move |asked: ApiRequest<(), SetupPortsRequest>| {
                 let refused = |code| Err(Problem::new(409, code, "no", "ask again"));
                 match &*asked.body.ports[0].device {
                     "so-already" => refused("nothing"),
@@ -102,8 +102,8 @@ fn routes() -> Routes {
         Route::new(
             Method::POST,
             "/v1/setup/confirm",
-            Who::User,
-            move |asked: Asked<(), SetupConfirm>| {
+            AccessLevel::User,
+            move |asked: ApiRequest<(), SetupConfirm>| {
                 assert_eq!((asked.body.number, asked.body.when), (Some(7), Some(99)));
                 Ok(done())
             },
@@ -111,8 +111,8 @@ fn routes() -> Routes {
         Route::new(
             Method::POST,
             "/v1/setup/revert",
-            Who::User,
-            move |asked: Asked<(), SetupRevert>| {
+            AccessLevel::User,
+            move |asked: ApiRequest<(), SetupRevert>| {
                 assert_eq!((asked.body.number, asked.body.waiting), (None, Some(7)));
                 ends.set(false);
                 Ok(done())
@@ -121,8 +121,8 @@ fn routes() -> Routes {
     ])
 }
 
-fn to_uplink(device: &str) -> Move {
-    Move {
+fn to_uplink(device: &str) -> MoveRequest {
+    MoveRequest {
         device: device.into(),
         since: 0,
         to: Use::Uplink,
@@ -135,7 +135,7 @@ fn to_uplink(device: &str) -> Move {
 }
 
 /// Steps until the mover reports a result; each step is 100 ms of its time.
-fn told(mover: &mut Mover, now: &mut u64, wanted: &Move, works: Works) -> Told {
+fn told(mover: &mut Mover, now: &mut u64, wanted: &MoveRequest, works: MoveCheck) -> MoveResult {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
         *now += 100;
@@ -153,18 +153,24 @@ fn what_works_is_kept() {
     let clerk = Clerk::start("kept");
     let mut mover = Mover::new(&clerk.socket);
     let (mut now, wanted) = (1, to_uplink("eth1"));
-    assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Made);
-    let before = Used::default();
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, MoveCheck::Yes),
+        MoveResult::Made
+    );
+    let before = ConfiguredUse::default();
     assert_eq!(mover.used("eth1"), Some(before), "read before it asks");
-    assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Kept);
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, MoveCheck::Yes),
+        MoveResult::Kept
+    );
     // The uses of ports are read again.
     let begin = Instant::now();
     while mover.used("eth1") == Some(before) && begin.elapsed() < PATIENCE {
         now += 20;
-        assert_eq!(mover.step(now, None, |_| Works::Yes), None);
+        assert_eq!(mover.step(now, None, |_| MoveCheck::Yes), None);
         thread::sleep(Duration::from_millis(1));
     }
-    let after = Used {
+    let after = ConfiguredUse {
         now: Use::Uplink,
         by_itself: true,
     };
@@ -176,22 +182,25 @@ fn what_does_not_work_in_a_minute_is_taken_back() {
     let clerk = Clerk::start("taken-back");
     let mut mover = Mover::new(&clerk.socket);
     let (mut now, wanted) = (1, to_uplink("eth1"));
-    let not_yet = Works::NotYet;
-    assert_eq!(told(&mut mover, &mut now, &wanted, not_yet), Told::Made);
+    let not_yet = MoveCheck::NotYet;
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, not_yet),
+        MoveResult::Made
+    );
     let made = now;
     assert_eq!(
         told(&mut mover, &mut now, &wanted, not_yet),
-        Told::TakenBack
+        MoveResult::TakenBack
     );
     assert!(now - made >= 60_000, "after {}", now - made);
     mover.refresh();
     let begin = Instant::now();
-    while mover.used("eth1") != Some(Used::default()) && begin.elapsed() < PATIENCE {
+    while mover.used("eth1") != Some(ConfiguredUse::default()) && begin.elapsed() < PATIENCE {
         now += 20;
         mover.step(now, None, |_| not_yet);
         thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(mover.used("eth1"), Some(Used::default()));
+    assert_eq!(mover.used("eth1"), Some(ConfiguredUse::default()));
 }
 
 #[test]
@@ -199,17 +208,26 @@ fn what_is_moot_is_taken_back_at_once_and_what_somebody_undid_is_told() {
     let clerk = Clerk::start("moot");
     let mut mover = Mover::new(&clerk.socket);
     let (mut now, wanted) = (1, to_uplink("eth1"));
-    assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Made);
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, MoveCheck::Yes),
+        MoveResult::Made
+    );
     let made = now;
     assert_eq!(
-        told(&mut mover, &mut now, &wanted, Works::Moot),
-        Told::TakenBack
+        told(&mut mover, &mut now, &wanted, MoveCheck::Moot),
+        MoveResult::TakenBack
     );
     assert!(now - made < 50_000, "after {}", now - made);
     let wanted = to_uplink("undone");
-    let not_yet = Works::NotYet;
-    assert_eq!(told(&mut mover, &mut now, &wanted, not_yet), Told::Made);
-    assert_eq!(told(&mut mover, &mut now, &wanted, not_yet), Told::Undone);
+    let not_yet = MoveCheck::NotYet;
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, not_yet),
+        MoveResult::Made
+    );
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, not_yet),
+        MoveResult::Undone
+    );
 }
 
 #[test]
@@ -218,16 +236,19 @@ fn a_refusal_is_told_and_what_can_be_tried_again_is() {
     let mut mover = Mover::new(&clerk.socket);
     let mut now = 1;
     let wanted = to_uplink("refused");
-    let refused = told(&mut mover, &mut now, &wanted, Works::Yes);
-    assert_eq!(refused, Told::Refused("no".into()));
+    let refused = told(&mut mover, &mut now, &wanted, MoveCheck::Yes);
+    assert_eq!(refused, MoveResult::Refused("no".into()));
     let wanted = to_uplink("so-already");
-    assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Kept);
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, MoveCheck::Yes),
+        MoveResult::Kept
+    );
     let wanted = to_uplink("waits");
-    let first = told(&mut mover, &mut now, &wanted, Works::Yes);
-    assert!(matches!(first, Told::Later(_)), "{first:?}");
+    let first = told(&mut mover, &mut now, &wanted, MoveCheck::Yes);
+    assert!(matches!(first, MoveResult::Later(_)), "{first:?}");
     let before = now;
-    let again = told(&mut mover, &mut now, &wanted, Works::Yes);
-    assert!(matches!(again, Told::Later(_)), "{again:?}");
+    let again = told(&mut mover, &mut now, &wanted, MoveCheck::Yes);
+    assert!(matches!(again, MoveResult::Later(_)), "{again:?}");
     assert!(now - before >= 10_000, "after {}", now - before);
 }
 
@@ -235,7 +256,8 @@ fn a_refusal_is_told_and_what_can_be_tried_again_is() {
 fn where_nobody_writes_the_configuration_that_is_said() {
     let mut mover = Mover::new(Path::new("/nowhere/socket"));
     let mut now = 1;
-    let Told::Later(why) = told(&mut mover, &mut now, &to_uplink("eth1"), Works::Yes) else {
+    let MoveResult::Later(why) = told(&mut mover, &mut now, &to_uplink("eth1"), MoveCheck::Yes)
+    else {
         panic!("it is to be tried again");
     };
     assert!(why.contains("the setup process does not run"), "{why}");

@@ -113,7 +113,7 @@ fn a_file_that_breaks_under_way_costs_nothing_that_waits() {
     store.close(NOON).expect("a last flush");
     let store = open(&directory.file(), NOON);
     let told = periods(&store, Unit::Day, By::Application);
-    assert_eq!(told[0].traffic.internet.received.octets, 100);
+    assert_eq!(told[0].traffic.internet.received.bytes, 100);
     assert_eq!(
         key(&told[0].parts[0].key),
         "video",

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use common::*;
-use weir_history_core::{By, Delta, Error, Home, Keeper, Period, Settings, Unit};
+use weir_history_core::{By, Delta, Error, Period, Settings, StoreThread, ThreadHost, Unit};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -19,11 +19,18 @@ fn delta(number: u32, octets: u64) -> Delta {
     }
 }
 
-fn start(directory: &Directory, settings: Settings) -> Keeper {
-    Keeper::start(&directory.file(), settings, calendar(), NOON, Home::plain()).expect("a keeper")
+fn start(directory: &Directory, settings: Settings) -> StoreThread {
+    StoreThread::start(
+        &directory.file(),
+        settings,
+        calendar(),
+        NOON,
+        ThreadHost::plain(),
+    )
+    .expect("a keeper")
 }
 
-fn ask(keeper: &Keeper) -> Vec<Period> {
+fn ask(keeper: &StoreThread) -> Vec<Period> {
     let (sender, answer) = channel();
     keeper.query(all(Unit::Day, By::Device), move |told| {
         let _ = sender.send(told);
@@ -43,12 +50,12 @@ fn it_counts_answers_and_writes_at_the_end() {
         keeper.add(NOON + second, vec![delta(1, 1000), delta(2, 10)]);
     }
     let told = ask(&keeper);
-    assert_eq!(told[0].traffic.internet.received.octets, 20_200);
+    assert_eq!(told[0].traffic.internet.received.bytes, 20_200);
     assert_eq!(told[0].parts[0].name.as_deref(), Some("laptop"));
     // Answered after all that was handed over before, so usage is of that too.
     let usage = keeper.usage().expect("a time");
     assert_eq!(usage.used(mac(1), Unit::Week), 22_000);
-    assert_eq!(keeper.trouble(), None);
+    assert_eq!(keeper.problem(), None);
     keeper.stop(NOON + 20, LONG).expect("an end");
     assert_eq!(
         received(&open(&directory.file(), NOON), Unit::Month),
@@ -108,7 +115,7 @@ fn a_disk_that_does_not_answer_stops_nobody_and_costs_nothing() {
     let store = open(&directory.file(), NOON);
     assert_eq!(received(&store, Unit::Day), 10_000 * 110);
     let told = periods(&store, Unit::Day, By::Device);
-    assert_eq!(told[0].parts[0].traffic.internet.received.octets, 1_000_000);
+    assert_eq!(told[0].parts[0].traffic.internet.received.bytes, 1_000_000);
 }
 
 #[test]
@@ -130,12 +137,12 @@ fn one_that_cannot_be_ended_is_left_behind() {
 fn what_cannot_be_helped_is_told_at_the_start() {
     let directory = Directory::new();
     fs::write(directory.file(), "a text that is long enough").expect("a text");
-    let error = Keeper::start(
+    let error = StoreThread::start(
         &directory.file(),
         Settings::default(),
         calendar(),
         NOON,
-        Home::plain(),
+        ThreadHost::plain(),
     )
     .expect_err("a refusal");
     assert!(matches!(error, Error::Foreign { .. }), "{error}");

@@ -8,23 +8,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::*;
-use weir_history_core::{Delta, Home, Keeper, Settings, Unit};
+use weir_history_core::{Delta, Settings, StoreThread, ThreadHost, Unit};
 
 const LONG: Duration = Duration::from_secs(30);
 
-fn keeper(file: &Path) -> Keeper {
+fn keeper(file: &Path) -> StoreThread {
     let settings = Settings {
         flush: Duration::from_secs(1),
         ..Settings::default()
     };
-    let home = Home {
+    let home = ThreadHost {
         confine: Arc::new(confine),
-        ..Home::plain()
+        ..ThreadHost::plain()
     };
-    Keeper::start(file, settings, calendar(), NOON, home).expect("a keeper")
+    StoreThread::start(file, settings, calendar(), NOON, home).expect("a keeper")
 }
 
-fn add(keeper: &mut Keeper) {
+fn add(keeper: &mut StoreThread) {
     let delta = Delta {
         device: Some(mac(1)),
         application: "web".into(),
@@ -68,7 +68,7 @@ fn a_disk_that_is_mounted_later_is_written_to() {
     ));
     add(&mut keeper);
     wait("it is written", || written(&file) == 1000);
-    assert_eq!(keeper.trouble(), None);
+    assert_eq!(keeper.problem(), None);
     keeper.stop(NOON, LONG).expect("an end");
 }
 
@@ -91,9 +91,9 @@ fn a_disk_that_is_gone_is_waited_for() {
 
     run(&format!("umount --lazy {mounted}"));
     add(&mut keeper);
-    let told = |keeper: &Keeper| {
+    let told = |keeper: &StoreThread| {
         keeper
-            .trouble()
+            .problem()
             .is_some_and(|why| why.contains("not mounted"))
     };
     wait("it is told", || told(&keeper));
@@ -101,7 +101,7 @@ fn a_disk_that_is_gone_is_waited_for() {
     assert!(!file.exists());
     run(&format!("mount --bind {disk} {mounted}"));
     wait("what waited is written", || written(&file) == 2000);
-    wait("it is told", || keeper.trouble().is_none());
+    wait("it is told", || keeper.problem().is_none());
     keeper.stop(NOON, LONG).expect("an end");
 }
 
@@ -116,9 +116,9 @@ fn a_folder_that_is_made_again_is_written_to() {
     let mut keeper = keeper(&file);
     std::fs::remove_dir_all(&folder).expect("removed");
     add(&mut keeper);
-    wait("it is told", || keeper.trouble().is_some());
+    wait("it is told", || keeper.problem().is_some());
     std::fs::create_dir(&folder).expect("a folder");
     wait("it is written", || written(&file) == 1000);
-    wait("it is told", || keeper.trouble().is_none());
+    wait("it is told", || keeper.problem().is_none());
     keeper.stop(NOON, LONG).expect("an end");
 }

@@ -40,7 +40,7 @@ fn judge(
     quotas
         .judge(&usage)
         .into_iter()
-        .map(|Change { mac, from, to, .. }| (mac[5], from, to.map(|state| state.word())))
+        .map(|Change { mac, from, to, .. }| (mac[5], from, to.map(|state| state.as_str())))
         .collect()
 }
 
@@ -135,7 +135,7 @@ fn a_month_of_days_ends_when_the_month_does() {
         let state = quotas.state(mac(1)).expect("a state");
         assert_eq!(state.used, times as u64 * 11_000, "{now}");
         assert_eq!(state.resets, span.end);
-        assert_eq!(state.word() == "exceeded", state.used >= 1_000_000);
+        assert_eq!(state.as_str() == "exceeded", state.used >= 1_000_000);
         now += 6 * HOUR;
     }
 }

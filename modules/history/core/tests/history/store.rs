@@ -28,7 +28,7 @@ fn what_waits_and_what_is_written_are_told_alike() {
     assert_eq!(before[0].len(), 2, "two hours");
     let day = &before[2];
     assert_eq!(day.len(), 1, "one day");
-    assert_eq!(day[0].traffic.internet.received.octets, 12_101);
+    assert_eq!(day[0].traffic.internet.received.bytes, 12_101);
     let keys: Vec<_> = day[0].parts.iter().map(|part| part.key.clone()).collect();
     assert_eq!(
         keys,
@@ -88,7 +88,7 @@ fn a_question_can_be_about_one_device_a_time_and_the_largest() {
     assert_eq!(told[0].end, NOON + 11 * HOUR);
     assert!(
         told.iter()
-            .all(|hour| hour.traffic.internet.received.octets == 1007)
+            .all(|hour| hour.traffic.internet.received.bytes == 1007)
     );
     query.device = None;
     query.parts = 3;
@@ -96,7 +96,7 @@ fn a_question_can_be_about_one_device_a_time_and_the_largest() {
     let keys: Vec<_> = told[0].parts.iter().map(|part| part.key.clone()).collect();
     let device = |number| Key::Device(mac(number));
     assert_eq!(keys, [device(19), device(18), device(17), Key::Other]);
-    assert_eq!(told[0].traffic.internet.received.octets, 20_190);
+    assert_eq!(told[0].traffic.internet.received.bytes, 20_190);
 }
 
 /// Step of the random test.
@@ -169,7 +169,7 @@ proptest! {
             for device in 0..5 {
                 let used: u64 = model.iter()
                     .filter(|(at, whose, ..)| span.holds(*at) && *whose == mac(device))
-                    .map(|(.., traffic)| traffic.internet.received.octets + traffic.internet.sent.octets).sum();
+                    .map(|(.., traffic)| traffic.internet.received.bytes + traffic.internet.sent.bytes).sum();
                 prop_assert_eq!(usage.used(mac(device), unit), used, "{} {}", unit, device);
             }
         }
@@ -224,7 +224,7 @@ fn what_was_seen_before_the_clock_was_set_is_of_when_it_was() {
     let told = periods(&store, Unit::Hour, By::Device);
     assert_eq!(told.len(), 1);
     assert_eq!(
-        (told[0].start, told[0].traffic.internet.received.octets),
+        (told[0].start, told[0].traffic.internet.received.bytes),
         (NOON, 601)
     );
     let usage = store.usage(NOON).expect("an answer").expect("a time");
@@ -276,7 +276,7 @@ fn a_clock_that_jumps_to_the_future_and_back_drops_nothing() {
     }
     let told = periods(&store, Unit::Hour, By::Device);
     assert_eq!(
-        told[0].traffic.internet.received.octets, 200,
+        told[0].traffic.internet.received.bytes, 200,
         "the hour was added to"
     );
 }
@@ -414,7 +414,7 @@ fn names_and_words_are_made_harmless() {
                 .iter()
                 .all(|part| !key(&part.key).contains(['<', '\u{1b}', '\'']))
         );
-        assert_eq!(words[0].traffic.internet.received.octets, 800 + 100_000);
+        assert_eq!(words[0].traffic.internet.received.bytes, 800 + 100_000);
         store.flush(NOON).expect("a flush");
     }
     // A known name is not written again.

@@ -36,7 +36,7 @@ const ATTEMPTS: u8 = 3;
 /// Change of the collector's state that is worth a line in the log. Each is reported when it
 /// begins, not again while it lasts.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum CollectorEvent {
     /// Messages go to this address.
     Sending(SocketAddr),
     /// No program listens at the address (ICMP port unreachable).
@@ -47,25 +47,25 @@ pub enum Change {
     Unresolved(String),
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for CollectorEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::Sending(to) => write!(f, "sending IPFIX to {to}"),
-            Change::Refused(to) => write!(
+            CollectorEvent::Sending(to) => write!(f, "sending IPFIX to {to}"),
+            CollectorEvent::Refused(to) => write!(
                 f,
                 "no IPFIX collector listens on UDP at {to}; weir keeps trying"
             ),
-            Change::Failing(to, error) => {
+            CollectorEvent::Failing(to, error) => {
                 write!(f, "cannot send IPFIX to {to}: {error}; weir keeps trying")
             }
-            Change::Unresolved(error) => write!(f, "{error}; weir keeps trying"),
+            CollectorEvent::Unresolved(error) => write!(f, "{error}; weir keeps trying"),
         }
     }
 }
 
 /// Number of messages by fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SendCounters {
     /// Handed to the kernel.
     pub messages: u64,
     /// Given up: too many waited, or the kernel refused them.
@@ -75,7 +75,7 @@ pub struct Sent {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mood {
+enum CollectorState {
     New,
     Well,
     Ill,
@@ -92,7 +92,7 @@ pub struct Collector {
     socket: Option<(UdpSocket, SocketAddr)>,
     lookup: Option<Receiver<Answer>>,
     retry_at: u64,
-    mood: Mood,
+    mood: CollectorState,
     /// Times of the first and the last error.
     trouble: Option<(u64, u64)>,
     /// The last message that was sent: an ICMP error is about it, or one before it.
@@ -102,7 +102,7 @@ pub struct Collector {
     /// Waiting messages, oldest first, and the attempts to send the oldest.
     backlog: VecDeque<Message>,
     attempts: u8,
-    sent: Sent,
+    sent: SendCounters,
 }
 
 impl Collector {
@@ -115,13 +115,13 @@ impl Collector {
             socket: None,
             lookup: None,
             retry_at: 0,
-            mood: Mood::New,
+            mood: CollectorState::New,
             trouble: None,
             last: None,
             stranger: false,
             backlog: VecDeque::new(),
             attempts: 0,
-            sent: Sent::default(),
+            sent: SendCounters::default(),
         }
     }
 
@@ -131,7 +131,7 @@ impl Collector {
     }
 
     /// Returns the number of messages by fate.
-    pub fn sent(&self) -> Sent {
+    pub fn sent(&self) -> SendCounters {
         self.sent
     }
 
@@ -151,7 +151,7 @@ impl Collector {
         messages: Vec<Message>,
         now: u64,
         wall: u64,
-    ) -> Option<Change> {
+    ) -> Option<CollectorEvent> {
         let mut change = self.connect(now);
         for message in messages {
             if self.backlog.len() >= BACKLOG_LIMIT {
@@ -195,14 +195,14 @@ impl Collector {
         message: &Message,
         now: u64,
         wall: u64,
-    ) -> (bool, Option<Change>) {
+    ) -> (bool, Option<CollectorEvent>) {
         let Some((socket, address)) = &self.socket else {
             return (false, None);
         };
         let address = *address;
         let mut result = Ok(0);
         if self.stranger {
-            result = tell_templates(socket, exporter, message, wall);
+            result = send_templates(socket, exporter, message, wall);
         }
         if result.is_ok() {
             result = socket.send(&message.octets);
@@ -216,11 +216,11 @@ impl Collector {
                 exporter.unsent(contents, octets, wall);
             }
             // A collector that listens now has not received the templates.
-            result = tell_templates(socket, exporter, message, wall);
+            result = send_templates(socket, exporter, message, wall);
             if result.is_ok() {
                 result = socket.send(&message.octets);
             }
-            change = self.worry(now, Change::Refused(address));
+            change = self.worry(now, CollectorEvent::Refused(address));
         }
         match result {
             Ok(_) => {
@@ -241,14 +241,14 @@ impl Collector {
                 // The router's own address may have changed: the socket still uses the old one.
                 self.socket = None;
                 self.retry_at = now + 1000;
-                let failing = Change::Failing(address, error.to_string());
+                let failing = CollectorEvent::Failing(address, error.to_string());
                 (false, change.or(self.worry(now, failing)))
             }
         }
     }
 
     /// Records an error; returns it if it is the first for a while.
-    fn worry(&mut self, now: u64, change: Change) -> Option<Change> {
+    fn worry(&mut self, now: u64, change: CollectorEvent) -> Option<CollectorEvent> {
         let since = self.trouble.map_or(now, |(since, _)| since);
         self.trouble = Some((since, now));
         if now.saturating_sub(since) >= PATIENCE {
@@ -259,26 +259,26 @@ impl Collector {
                 self.addresses.clear();
             }
         }
-        let first = self.mood != Mood::Ill;
-        self.mood = Mood::Ill;
+        let first = self.mood != CollectorState::Ill;
+        self.mood = CollectorState::Ill;
         first.then_some(change)
     }
 
-    fn recover(&mut self, now: u64) -> Option<Change> {
+    fn recover(&mut self, now: u64) -> Option<CollectorEvent> {
         let (_, address) = self.socket.as_ref()?;
         let quiet = self
             .trouble
             .is_none_or(|(_, last)| now.saturating_sub(last) >= WELL);
-        if self.mood == Mood::Well || !quiet {
+        if self.mood == CollectorState::Well || !quiet {
             return None;
         }
-        self.mood = Mood::Well;
+        self.mood = CollectorState::Well;
         self.trouble = None;
-        Some(Change::Sending(*address))
+        Some(CollectorEvent::Sending(*address))
     }
 
     /// Opens a socket, as far as possible without waiting.
-    fn connect(&mut self, now: u64) -> Option<Change> {
+    fn connect(&mut self, now: u64) -> Option<CollectorEvent> {
         if self.socket.is_some() {
             return None;
         }
@@ -298,7 +298,7 @@ impl Collector {
                     let why = other.err().map_or("no address".into(), |e| e.to_string());
                     self.retry_at = now + RETRY;
                     let text = format!("no address for the IPFIX collector {}: {why}", self.target);
-                    return self.worry(now, Change::Unresolved(text));
+                    return self.worry(now, CollectorEvent::Unresolved(text));
                 }
             }
         } else if now < self.retry_at {
@@ -317,7 +317,7 @@ impl Collector {
                 self.socket = Some((socket, address));
                 self.last = None;
                 // For some collectors another source port is another stream.
-                self.stranger = self.sent != Sent::default();
+                self.stranger = self.sent != SendCounters::default();
                 None
             }
             Err(error) => {
@@ -326,7 +326,7 @@ impl Collector {
                     self.addresses.clear();
                     self.retry_at = now + RETRY;
                 }
-                self.worry(now, Change::Failing(address, error.to_string()))
+                self.worry(now, CollectorEvent::Failing(address, error.to_string()))
             }
         }
     }
@@ -356,7 +356,7 @@ fn refused(result: &io::Result<usize>) -> bool {
     matches!(result, Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-fn tell_templates(
+fn send_templates(
     socket: &UdpSocket,
     exporter: &mut Exporter,
     before: &Message,
@@ -391,7 +391,7 @@ fn open(address: SocketAddr) -> io::Result<UdpSocket> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{EndReason, FlowRecord, Initiator, Settings, Way};
+    use super::super::{EndReason, FlowCounters, FlowRecord, Initiator, Settings};
     use super::*;
 
     fn collector(text: &str) -> Collector {
@@ -406,16 +406,16 @@ mod tests {
             destination_port: 2,
             protocol: 17,
             icmp: None,
-            port: 1,
-            out: 2,
+            ingress_port: 1,
+            egress_port: 2,
             vlan: 0,
             mac: [2; 6],
-            sent: Way {
+            sent: FlowCounters {
                 octets: 100,
                 packets: 1,
-                ..Way::default()
+                ..FlowCounters::default()
             },
-            received: Way::default(),
+            received: FlowCounters::default(),
             start: 1,
             end: 2,
             internet: false,
@@ -423,7 +423,7 @@ mod tests {
             initiator: Initiator::Unknown,
             translation: None,
             application: None,
-            far_name: None,
+            remote_name: None,
             tcp: None,
         }
     }
@@ -446,7 +446,10 @@ mod tests {
             // Until the kernel's answer is there.
             std::thread::sleep(Duration::from_millis(2));
         }
-        assert_eq!(changes, [Change::Sending(free), Change::Refused(free)]);
+        assert_eq!(
+            changes,
+            [CollectorEvent::Sending(free), CollectorEvent::Refused(free)]
+        );
         assert!(collector.sent().refused > 0);
         let listener = UdpSocket::bind(free).unwrap();
         listener
@@ -476,7 +479,7 @@ mod tests {
         assert_eq!(statistics.not_sent.flows + received, 6);
         assert_eq!(statistics.exported.flows, received);
         let well = collector.send(&mut exporter, Vec::new(), 17_000, 17);
-        assert_eq!(well, Some(Change::Sending(free)));
+        assert_eq!(well, Some(CollectorEvent::Sending(free)));
     }
 
     #[test]
@@ -496,9 +499,9 @@ mod tests {
             collector.send(&mut exporter, Vec::new(), 0, 0);
             calls += 1;
         }
-        let sent = Sent {
+        let sent = SendCounters {
             messages: 200,
-            ..Sent::default()
+            ..SendCounters::default()
         };
         assert_eq!(collector.sent(), sent);
     }
@@ -543,14 +546,17 @@ mod tests {
             rounds += 1;
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(matches!(change, Some(Change::Unresolved(_))), "{change:?}");
+        assert!(
+            matches!(change, Some(CollectorEvent::Unresolved(_))),
+            "{change:?}"
+        );
         assert_eq!(collector.backlog(), BACKLOG_LIMIT);
         let unsent = rounds - BACKLOG_LIMIT as u64;
         assert_eq!(
             collector.sent(),
-            Sent {
+            SendCounters {
                 unsent,
-                ..Sent::default()
+                ..SendCounters::default()
             }
         );
         assert_eq!(exporter.statistics().not_sent.flows, unsent);
@@ -570,7 +576,7 @@ mod tests {
             changes.extend(collector.send(&mut exporter, messages, second * 2000, 1000));
         }
         assert!(
-            matches!(changes[..], [Change::Failing(..), ..]),
+            matches!(changes[..], [CollectorEvent::Failing(..), ..]),
             "{changes:?}"
         );
         assert_eq!((collector.backlog(), collector.sent().unsent), (0, 1));

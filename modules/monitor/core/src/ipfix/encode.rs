@@ -15,14 +15,14 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
     // The reverse direction swaps source and destination.
     let (source, destination) = swap(back, flow.source, flow.destination);
     let (source_port, destination_port) = swap(back, flow.source_port, flow.destination_port);
-    let (ingress, egress) = swap(back, flow.port, flow.out);
+    let (ingress, egress) = swap(back, flow.ingress_port, flow.egress_port);
     let (way, other) = swap(back, flow.sent, flow.received);
     let ipv6 = flow.source.is_ipv6();
     let icmp = flow.icmp.unwrap_or(Icmp { kind: 0, code: 0 });
     let (icmp, other_icmp) = swap(back, icmp, icmp.answer(ipv6));
     let translation = flow.translation;
     let tcp = flow.tcp.unwrap_or_default();
-    let (again, other_again) = swap(back, tcp.again[0], tcp.again[1]);
+    let (again, other_again) = swap(back, tcp.retransmits[0], tcp.retransmits[1]);
     for field in &template.fields {
         let way = if field.is_reversed() { other } else { way };
         // Both directions share the elements.
@@ -78,7 +78,7 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
                 out.extend(translation.map_or(0, |t| t.destination_port).to_be_bytes());
             }
             APPLICATION_NAME => text(out, flow.application.unwrap_or_default()),
-            FLOW_SERVER_NAME => text(out, flow.far_name.unwrap_or_default()),
+            FLOW_SERVER_NAME => text(out, flow.remote_name.unwrap_or_default()),
             RETRANSMITTED_IN_PKTS => out.extend(again.to_be_bytes()),
             RETRANSMITTED_OUT_PKTS => out.extend(other_again.to_be_bytes()),
             // The station counts as the client, even if the far end began.
@@ -115,7 +115,7 @@ pub(super) fn option(out: &mut Vec<u8>, scope: u32, values: &[u64]) {
 }
 
 /// Returns true if a name contains anything but control characters.
-pub(super) fn is_told(text: &str) -> bool {
+pub(super) fn is_printable(text: &str) -> bool {
     text.chars().any(|c| !c.is_control())
 }
 

@@ -152,8 +152,8 @@ impl Exporter {
         let translated = flow.translation.is_some_and(|t| {
             same_family(flow.source, t.source) && same_family(flow.source, t.destination)
         });
-        let application = flow.application.is_some_and(encode::is_told);
-        let named = flow.far_name.is_some_and(encode::is_told);
+        let application = flow.application.is_some_and(encode::is_printable);
+        let named = flow.remote_name.is_some_and(encode::is_printable);
         let layer4 = match flow.icmp {
             Some(_) => Layer4::Icmp,
             None if flow.tcp.is_some() => Layer4::Tcp,
@@ -219,7 +219,7 @@ impl Exporter {
     /// after it.
     pub fn interface(&mut self, index: u32, name: &str) {
         let room = self.interfaces.len() < INTERFACE_LIMIT || self.interfaces.contains_key(&index);
-        if room && encode::is_told(name) {
+        if room && encode::is_printable(name) {
             self.interfaces.insert(index, name.into());
         }
     }
@@ -336,7 +336,7 @@ impl Exporter {
         );
         let (ignored, span) = (self.ignored, self.ignored_span);
         if !ignored.is_zero() {
-            let values = [ignored.packets, ignored.octets, span.first, span.last];
+            let values = [ignored.packets, ignored.bytes, span.first, span.last];
             self.option(Shape::Ignored, domain, &values);
         }
         let (lost, span) = (s.not_sent, self.not_sent);

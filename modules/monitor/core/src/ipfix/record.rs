@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Traffic of a flow in one direction since the last export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct FlowCounters {
     /// Bytes of IP packets, headers included (octetDeltaCount).
     pub octets: u64,
     /// IP packets, as on the wire.
@@ -16,7 +16,7 @@ pub struct Way {
     pub tos: u8,
 }
 
-impl Way {
+impl FlowCounters {
     /// Returns true if nothing passed in this direction.
     pub fn is_empty(&self) -> bool {
         self.octets == 0 && self.packets == 0
@@ -68,7 +68,7 @@ pub struct Translation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tcp {
     /// Segments that were sent again since it was last exported: by the station, and to it.
-    pub again: [u32; 2],
+    pub retransmits: [u32; 2],
     /// Round trip between router and station, microseconds, as last measured.
     pub near: Option<u32>,
     /// Latency between router and far end.
@@ -102,7 +102,7 @@ pub enum Initiator {
     /// The station.
     Station = 1,
     /// The far end.
-    Far = 2,
+    Remote = 2,
 }
 
 /// A flow, both ways, seen from the station behind one of the router's ports: *source* is the
@@ -123,17 +123,17 @@ pub struct FlowRecord<'a> {
     /// ICMP message that the station sends; ports are left out then.
     pub icmp: Option<Icmp>,
     /// ifIndex of the port behind which the station is.
-    pub port: u32,
+    pub ingress_port: u32,
     /// ifIndex of the device on the other side; 0 where unknown.
-    pub out: u32,
+    pub egress_port: u32,
     /// VLAN at the station's port; 0 for none.
     pub vlan: u16,
     /// Hardware address of the station.
     pub mac: [u8; 6],
     /// Traffic from the station.
-    pub sent: Way,
+    pub sent: FlowCounters,
     /// Traffic to the station.
-    pub received: Way,
+    pub received: FlowCounters,
     /// Time of the first of these packets, in milliseconds since 1970.
     pub start: u64,
     /// Time of the last of these packets.
@@ -150,7 +150,7 @@ pub struct FlowRecord<'a> {
     /// than [`NAME_LIMIT`](super::NAME_LIMIT) bytes is cut.
     pub application: Option<&'a str>,
     /// Name of the far end, limited like the application.
-    pub far_name: Option<&'a str>,
+    pub remote_name: Option<&'a str>,
     /// Measurements of TCP, if there are any.
     pub tcp: Option<Tcp>,
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use kernel::Mac;
 
 use super::devices::{Devices, Source};
-use super::far::FarEnds;
-use super::known::Known;
-use super::{Client, Learned, Millis};
+use super::name_file::NameEntry;
+use super::remote::RemoteNames;
+use super::{Client, Millis, NameObservation};
 
 /// Maximum number of far-end names, over all stations.
 pub const FAR_ENDS: usize = 4096;
@@ -17,7 +17,7 @@ pub const FAR_ENDS: usize = 4096;
 /// 3.4 MB when full, with ordinary names.
 #[derive(Debug)]
 pub struct Names {
-    far: FarEnds,
+    remote: RemoteNames,
     devices: Devices,
 }
 
@@ -31,26 +31,26 @@ impl Names {
     /// Keeps names of at most this many far ends.
     pub fn new(far_ends: usize) -> Self {
         Self {
-            far: FarEnds::new(far_ends),
+            remote: RemoteNames::new(far_ends),
             devices: Devices::new(),
         }
     }
 
     /// Stores a name from a packet. Returns true if it changes a device's name from that source.
-    pub fn learn(&mut self, learned: &Learned, now: Millis) -> bool {
+    pub fn learn(&mut self, learned: &NameObservation, now: Millis) -> bool {
         match learned {
-            Learned::DeviceName { mac, name, source } => {
+            NameObservation::DeviceName { mac, name, source } => {
                 return self.devices.heard(*mac, name, *source);
             }
-            Learned::FarName {
+            NameObservation::RemoteName {
                 client,
                 address,
                 name,
                 ttl,
-            } => self.far.answer(*client, *address, name, *ttl, now),
-            Learned::FlowName { key, mac, name, .. } => {
+            } => self.remote.answer(*client, *address, name, *ttl, now),
+            NameObservation::FlowName { key, mac, name, .. } => {
                 let client = Client::new(*mac, key.station);
-                self.far.said(client, key.far, name, now);
+                self.remote.said(client, key.remote, name, now);
             }
         }
         false
@@ -59,15 +59,15 @@ impl Names {
     /// Replaces all entries of a source: the configuration, the files of leases, or `/etc/hosts`
     /// and `/etc/ethers` together. Of several entries for one device the first counts. Names from
     /// packets ([`Source::Dhcp`], [`Source::Mdns`]) are only learned.
-    pub fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
+    pub fn replace(&mut self, source: Source, known: impl IntoIterator<Item = NameEntry>) {
         self.devices.replace(source, known);
     }
 
     /// Returns the name by which `client` resolved a far end's address. `at` is the start of the
     /// flow, so that a flow keeps its name when the address later gets another name. A name from
     /// the flow itself ([`Learned::FlowName`]) is better.
-    pub fn far(&self, client: Client, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
-        self.far.name(client, address, at)
+    pub fn remote_name(&self, client: Client, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
+        self.remote.name(client, address, at)
     }
 
     /// Returns the name of a device, and its source. `addresses` are the present ones, from the
@@ -78,6 +78,6 @@ impl Names {
 
     /// Names of far ends that are kept for stations now.
     pub fn far_ends(&self) -> usize {
-        self.far.len()
+        self.remote.len()
     }
 }

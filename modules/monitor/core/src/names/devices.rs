@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use kernel::Mac;
 
 use super::bounded::Bounded;
-use super::known::Known;
+use super::name_file::NameEntry;
 
 /// Devices whose own words are kept.
 const MOST_SPEAKERS: usize = 1024;
@@ -17,7 +17,7 @@ pub enum Source {
     /// weir's configuration.
     Configuration,
     /// A user, on weir's page or by its command line.
-    Given,
+    User,
     /// `/etc/ethers`, in which only who runs the router writes.
     Ethers,
     /// A DHCP server's file of leases.
@@ -34,7 +34,7 @@ impl Source {
     /// All sources, in order of trust.
     pub const ALL: [Self; 7] = [
         Self::Configuration,
-        Self::Given,
+        Self::User,
         Self::Ethers,
         Self::Lease,
         Self::Dhcp,
@@ -43,10 +43,10 @@ impl Source {
     ];
 
     /// The word of the API. Leases are leases, wherever they were seen.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
-            Self::Given => "given",
+            Self::User => "given",
             Self::Ethers => "ethers",
             Self::Lease | Self::Dhcp => "lease",
             Self::Hosts => "hosts",
@@ -58,7 +58,7 @@ impl Source {
 /// Names by source.
 #[derive(Debug)]
 pub(super) struct Devices {
-    files: HashMap<Source, Told>,
+    files: HashMap<Source, SourceNames>,
     dhcp: Bounded<Mac, String>,
     mdns: Bounded<Mac, String>,
     /// Addresses of devices from `/etc/ethers`, in addition to those that the kernel knows.
@@ -67,7 +67,7 @@ pub(super) struct Devices {
 
 /// All names that a source listed last.
 #[derive(Debug, Default)]
-struct Told {
+struct SourceNames {
     macs: HashMap<Mac, String>,
     addresses: HashMap<IpAddr, String>,
 }
@@ -83,14 +83,14 @@ impl Devices {
     }
 
     /// Replaces all names of a source.
-    pub(super) fn replace(&mut self, source: Source, known: impl IntoIterator<Item = Known>) {
+    pub(super) fn replace(&mut self, source: Source, known: impl IntoIterator<Item = NameEntry>) {
         // Names from packets are never a complete list.
         if matches!(source, Source::Dhcp | Source::Mdns) {
             return;
         }
-        let mut told = Told::default();
+        let mut told = SourceNames::default();
         let mut fixed = HashMap::new();
-        for Known { mac, address, name } in known {
+        for NameEntry { mac, address, name } in known {
             match (mac, address, name) {
                 (Some(mac), Some(address), None) => {
                     fixed.insert(mac, address);
@@ -118,7 +118,7 @@ impl Devices {
             Source::Mdns => &mut self.mdns,
             // These sources are replaced as a whole.
             Source::Configuration
-            | Source::Given
+            | Source::User
             | Source::Ethers
             | Source::Lease
             | Source::Hosts => return false,
@@ -154,8 +154,8 @@ mod tests {
 
     const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
 
-    fn known(mac: Option<Mac>, address: Option<[u8; 4]>, name: Option<&str>) -> Known {
-        Known {
+    fn known(mac: Option<Mac>, address: Option<[u8; 4]>, name: Option<&str>) -> NameEntry {
+        NameEntry {
             mac,
             address: address.map(IpAddr::from),
             name: name.map(str::to_owned),
@@ -196,11 +196,11 @@ mod tests {
             Some(("from-lease", Source::Lease))
         );
         // Names given only by people, each above all before.
-        for source in [Source::Ethers, Source::Given, Source::Configuration] {
-            devices.replace(source, [known(Some(MAC), None, Some(source.word()))]);
+        for source in [Source::Ethers, Source::User, Source::Configuration] {
+            devices.replace(source, [known(Some(MAC), None, Some(source.as_str()))]);
             assert_eq!(
                 devices.name(&MAC, &addresses),
-                Some((source.word(), source))
+                Some((source.as_str(), source))
             );
         }
         for source in &Source::ALL[..4] {

@@ -20,7 +20,7 @@ const FQDN_ENCODED: u8 = 4;
 
 /// Kinds of message (RFC 2132, 9.6) that contain a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageType {
     /// The client looks for servers.
     Discover,
     /// The client requests or renews an address.
@@ -35,7 +35,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Kind of message.
-    pub kind: Kind,
+    pub kind: MessageType,
     /// Hardware address of the client.
     pub mac: Mac,
     /// Name of the device (option 12; else the first label of option 81); in an [`Kind::Ack`], the
@@ -64,14 +64,14 @@ pub fn read(payload: &[u8]) -> Option<Message> {
     }
     let options = Options::read(cursor);
     let kind = match (op, options.kind?) {
-        (1, 1) => Kind::Discover,
-        (1, 3) => Kind::Request,
-        (1, 8) => Kind::Inform,
-        (2, 5) => Kind::Ack,
+        (1, 1) => MessageType::Discover,
+        (1, 3) => MessageType::Request,
+        (1, 8) => MessageType::Inform,
+        (2, 5) => MessageType::Ack,
         _ => return None,
     };
     let given = match kind {
-        Kind::Ack => Some(yours),
+        MessageType::Ack => Some(yours),
         _ => options.requested.or(Some(own)),
     };
     Some(Message {
@@ -167,7 +167,7 @@ mod tests {
             (REQUESTED_ADDRESS, &[192, 0, 2, 7]),
         ];
         let request = Message {
-            kind: Kind::Request,
+            kind: MessageType::Request,
             mac: MAC,
             name: Some("laptop".to_owned()),
             address: Some([192, 0, 2, 7].into()),
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(read(&payload(1, &options)), Some(request.clone()));
         let options: [(u8, &[u8]); 2] = [(MESSAGE_TYPE, &[5]), (HOST_NAME, b"laptop")];
         let ack = Message {
-            kind: Kind::Ack,
+            kind: MessageType::Ack,
             address: Some([192, 0, 2, 9].into()),
             ..request
         };

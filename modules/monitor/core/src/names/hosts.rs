@@ -2,23 +2,23 @@
 
 use std::net::IpAddr;
 
-use super::known::{File, Known};
+use super::name_file::{NameEntry, NameFile};
 use super::text;
 use net::mac::parse_short as mac;
 
 /// Reads `/etc/hosts`: address, name, other names. Of several names the first without a dot is
 /// taken: `printer`, not `printer.lan`. Addresses that belong to no station, such as those by which
 /// names are blocked, are left out.
-pub fn hosts(file: &[u8]) -> File {
-    File::read(file, |text| {
+pub fn hosts(file: &[u8]) -> NameFile {
+    NameFile::read(file, |text| {
         line(text.split('#').next().unwrap_or("").trim())
     })
 }
 
 /// Reads `/etc/ethers`: hardware address, and a name or an IP address; the name is then where that
 /// address has one.
-pub fn ethers(file: &[u8]) -> File {
-    File::read(file, |line| {
+pub fn ethers(file: &[u8]) -> NameFile {
+    NameFile::read(file, |line| {
         let line = line.split('#').next().unwrap_or("").trim();
         if line.is_empty() {
             return Some(Vec::new());
@@ -26,12 +26,12 @@ pub fn ethers(file: &[u8]) -> File {
         let (hardware, of) = line.split_once(|char: char| char.is_ascii_whitespace())?;
         let mac = Some(mac(hardware)?);
         let known = match of.trim().parse() {
-            Ok(address) => Known {
+            Ok(address) => NameEntry {
                 mac,
                 address: Some(address),
                 name: None,
             },
-            Err(_) => Known {
+            Err(_) => NameEntry {
                 mac,
                 address: None,
                 name: Some(text::device(of.as_bytes())?),
@@ -42,7 +42,7 @@ pub fn ethers(file: &[u8]) -> File {
 }
 
 /// A line of `/etc/hosts` without its comment.
-pub(super) fn line(line: &str) -> Option<Vec<Known>> {
+pub(super) fn line(line: &str) -> Option<Vec<NameEntry>> {
     let mut fields = line.split_ascii_whitespace();
     let Some(address) = fields.next() else {
         return Some(Vec::new());
@@ -57,7 +57,7 @@ pub(super) fn line(line: &str) -> Option<Vec<Known>> {
         .chain(fields)
         .find(|name| !name.contains('.'));
     let name = text::device(short.unwrap_or(first).as_bytes())?;
-    Some(vec![Known {
+    Some(vec![NameEntry {
         mac: None,
         address: Some(address),
         name: Some(name),
@@ -66,11 +66,11 @@ pub(super) fn line(line: &str) -> Option<Vec<Known>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known::MOST;
+    use super::super::name_file::MOST;
     use super::*;
 
-    fn names(file: &File) -> Vec<(String, String)> {
-        let text = |known: &Known| {
+    fn names(file: &NameFile) -> Vec<(String, String)> {
+        let text = |known: &NameEntry| {
             let who = known
                 .mac
                 .map(|mac| format!("{mac:02x?}"))
@@ -81,7 +81,7 @@ mod tests {
                 .or(known.address.map(|address| address.to_string()));
             (who.expect("someone"), name.expect("something"))
         };
-        file.known.iter().map(text).collect()
+        file.entries.iter().map(text).collect()
     }
 
     fn pair(who: &str, name: &str) -> (String, String) {
@@ -124,8 +124,8 @@ mod tests {
     fn is_bounded() {
         let blocked = "0.0.0.0 ads.example\n".repeat(MOST + 10);
         let file = hosts((blocked + "192.0.2.1 a\n").as_bytes());
-        assert_eq!((file.known.len(), file.more), (1, false));
+        assert_eq!((file.entries.len(), file.more), (1, false));
         let file = hosts("192.0.2.1 a\n".repeat(MOST + 1).as_bytes());
-        assert_eq!((file.known.len(), file.more), (MOST, true));
+        assert_eq!((file.entries.len(), file.more), (MOST, true));
     }
 }

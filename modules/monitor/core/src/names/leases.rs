@@ -6,14 +6,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use kernel::Mac;
 
 use super::hosts;
-use super::known::{File, Known, octets};
+use super::name_file::{NameEntry, NameFile, octets};
 use super::text;
 use net::digits::{decimal, hexadecimal};
 use net::mac::parse_short as mac;
 
 /// Reads a file of either, or one line by line of both.
-pub fn any(file: &[u8]) -> File {
-    File::read(file, |line| match line.split_ascii_whitespace().next() {
+pub fn any(file: &[u8]) -> NameFile {
+    NameFile::read(file, |line| match line.split_ascii_whitespace().next() {
         Some(first) if first == "duid" || first.bytes().all(|octet| octet.is_ascii_digit()) => {
             of_dnsmasq(line)
         }
@@ -24,19 +24,19 @@ pub fn any(file: &[u8]) -> File {
 /// Reads a file of dnsmasq: `expiry mac address name client-id` in each line. Behind a line `duid
 /// …` there are leases of DHCPv6, `expiry iaid address name duid` (dnsmasq, lease.c). `*` stands
 /// for a missing name.
-pub fn dnsmasq(file: &[u8]) -> File {
-    File::read(file, of_dnsmasq)
+pub fn dnsmasq(file: &[u8]) -> NameFile {
+    NameFile::read(file, of_dnsmasq)
 }
 
 /// Reads a file of odhcpd (statefiles.c): `# device duid iaid name expiry number length
 /// address/length …`; of DHCPv4 `iaid` is `ipv4` and `duid` the hardware address. `-` stands for a
 /// missing name; invalid host names are marked as broken, and may hold spaces. Other lines are as
 /// in `/etc/hosts`.
-pub fn odhcpd(file: &[u8]) -> File {
-    File::read(file, of_odhcpd)
+pub fn odhcpd(file: &[u8]) -> NameFile {
+    NameFile::read(file, of_odhcpd)
 }
 
-fn of_dnsmasq(line: &str) -> Option<Vec<Known>> {
+fn of_dnsmasq(line: &str) -> Option<Vec<NameEntry>> {
     let mut fields = line.split_ascii_whitespace();
     let first = fields.next()?;
     let hardware = fields.next()?;
@@ -57,7 +57,7 @@ fn of_dnsmasq(line: &str) -> Option<Vec<Known>> {
     Some(entry(mac, vec![address], name))
 }
 
-fn of_odhcpd(line: &str) -> Option<Vec<Known>> {
+fn of_odhcpd(line: &str) -> Option<Vec<NameEntry>> {
     let Some(line) = line.strip_prefix("# ") else {
         return hosts::line(line);
     };
@@ -96,11 +96,11 @@ fn of_odhcpd(line: &str) -> Option<Vec<Known>> {
 }
 
 /// Builds an entry for each address. Empty without a name, or without a device.
-fn entry(mac: Option<Mac>, addresses: Vec<IpAddr>, name: Option<&str>) -> Vec<Known> {
+fn entry(mac: Option<Mac>, addresses: Vec<IpAddr>, name: Option<&str>) -> Vec<NameEntry> {
     let Some(name) = name.and_then(|name| text::device(name.as_bytes())) else {
         return Vec::new();
     };
-    let known = |address| Known {
+    let known = |address| NameEntry {
         mac,
         address,
         name: Some(name.clone()),
@@ -132,8 +132,8 @@ mod tests {
 
     const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
 
-    fn known(mac: Option<Mac>, address: &str, name: &str) -> Known {
-        Known {
+    fn known(mac: Option<Mac>, address: &str, name: &str) -> NameEntry {
+        NameEntry {
             mac,
             address: Some(address.parse().expect("an address")),
             name: Some(name.to_owned()),
@@ -153,7 +153,7 @@ mod tests {
               1795200000 02:00:5e:10:00:03 192.0.2.10 \x1b[2Jx\xff *\n",
         );
         assert_eq!(
-            file.known,
+            file.entries,
             [
                 known(Some(MAC), "192.0.2.7", "laptop"),
                 known(None, "192.0.2.9", "infiniband"),
@@ -184,7 +184,7 @@ mod tests {
               # x\n",
         );
         assert_eq!(
-            file.known,
+            file.entries,
             [
                 known(None, "2001:db8::c6", "6"),
                 known(Some(MAC), "2001:db8::77", "laptop"),
@@ -203,7 +203,7 @@ mod tests {
                 00:01\n2001:db8::77\ttv.lan\ttv\n\
               # br-lan 02005e100001 ipv4 phone 0 c0000208 32 192.0.2.8/32\n1 2 3\nx y\n");
         assert_eq!(
-            file.known,
+            file.entries,
             [
                 known(Some(MAC), "192.0.2.7", "laptop"),
                 known(None, "2001:db8::77", "tv"),

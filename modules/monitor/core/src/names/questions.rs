@@ -4,7 +4,7 @@ use kernel::Mac;
 
 use super::bounded::Bounded;
 use super::dns::Question;
-use super::{Conversation, Millis};
+use super::{FlowKey, Millis};
 
 /// Questions that wait.
 pub const MOST_QUESTIONS: usize = 1024;
@@ -12,7 +12,7 @@ pub const MOST_QUESTIONS: usize = 1024;
 pub const WAITED: Millis = 10_000;
 
 /// A flow and the number in the message (RFC 1035, 4.1.1): one socket may ask several things.
-type Key = (Conversation, u16);
+type Key = (FlowKey, u16);
 
 /// Pending queries. A query counts for the hardware address that sent it: a forger who sent no
 /// query has to know ports, number and name.
@@ -36,7 +36,7 @@ impl Questions {
     }
 
     /// A station asks.
-    pub(super) fn ask(&mut self, flow: Conversation, mac: Mac, question: Question, now: Millis) {
+    pub(super) fn ask(&mut self, flow: FlowKey, mac: Mac, question: Question, now: Millis) {
         let asked = Asked {
             mac,
             question,
@@ -46,7 +46,7 @@ impl Questions {
     }
 
     /// Returns true if the receiver of an answer sent this query, and removes the query.
-    pub(super) fn answered(&mut self, flow: Conversation, mac: Mac, question: &Question) -> bool {
+    pub(super) fn answered(&mut self, flow: FlowKey, mac: Mac, question: &Question) -> bool {
         let key = (flow, question.id);
         let fits = |asked: &Asked| asked.mac == mac && asked.question == *question;
         self.0.get(&key).is_some_and(fits) && self.0.remove(&key).is_some()

@@ -10,7 +10,7 @@ use ring::aead::{AES_128_GCM, Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, U
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
 
 use super::Outcome;
-use super::gather::Gather;
+use super::reassembly::Reassembly;
 use super::tls::{self, Hello};
 
 /// First byte: long header.
@@ -60,7 +60,7 @@ static VERSIONS: [Version; 2] = [
 pub struct Initials {
     /// The connection ID that the keys are from. Later packets may bear the server's.
     id: Vec<u8>,
-    crypto: Gather,
+    crypto: Reassembly,
 }
 
 impl Initials {
@@ -99,7 +99,7 @@ impl Initials {
         // After a Retry the client begins again, with the ID that it was given (RFC 9001, 5.2).
         let frames = packet.decrypt(packet.id)?;
         self.id = packet.id.to_vec();
-        self.crypto = Gather::default();
+        self.crypto = Reassembly::default();
         Some(frames)
     }
 }
@@ -238,7 +238,7 @@ fn variable(cursor: &mut Cursor<'_>) -> Option<u64> {
 
 /// Gathers the pieces of the handshake (RFC 9000, 19.6) among the frames that an Initial packet may
 /// have (12.4).
-fn crypto(frames: &[u8], gather: &mut Gather) -> Option<()> {
+fn crypto(frames: &[u8], gather: &mut Reassembly) -> Option<()> {
     const PADDING: u64 = 0;
     const PING: u64 = 1;
     const ACK: u64 = 2;
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn frames() {
-        let mut gather = Gather::default();
+        let mut gather = Reassembly::default();
         // Acknowledgements with ranges and counts before and between pieces.
         let frames = [
             2, 5, 0, 1, 0, 9, 9, 6, 3, 2, b'd', b'e', 0, 1, 3, 5, 0, 0, 0, 1, 2, 3, 6, 0, 3, b'a',

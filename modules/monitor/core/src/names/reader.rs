@@ -7,13 +7,13 @@ use std::sync::Arc;
 use kernel::Mac;
 
 use super::bounded::Bounded;
-use super::gather::{Gather, LIMIT};
 use super::message::Malformed;
 use super::packet::{Packet, UDP};
 use super::questions::Questions;
 use super::quic::Initials;
-use super::taste::{DATAGRAMS, Direction, Kind, SEGMENTS, Sight, wanted};
-use super::{Client, Conversation, FlowKind, Learned, Millis, Outcome, Source};
+use super::reassembly::{LIMIT, Reassembly};
+use super::sampling::{DATAGRAMS, Direction, PacketSummary, SEGMENTS, SampleKind, wanted};
+use super::{Client, FlowKey, FlowNameSource, Millis, NameObservation, Outcome, Source};
 use super::{dhcp, dns, http, mdns, tls};
 
 /// Flows whose beginning is being gathered. Each holds [`LIMIT`] bytes at most.
@@ -23,13 +23,13 @@ pub const PATIENCE: Millis = 10_000;
 
 /// Place of observation and headers of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Meta {
+pub struct PacketMeta {
     /// Hardware address of the station; for packets to all stations, that of the group.
     pub mac: Mac,
     /// Direction of the packet.
     pub direction: Direction,
     /// The flow.
-    pub flow: Conversation,
+    pub flow: FlowKey,
     /// For TCP, number of the first byte of the payload ([`Packet::sequence`]).
     pub sequence: u32,
     /// Earlier packets with payload of the flow in this direction; 255 stands for more too. 0 if
@@ -37,7 +37,7 @@ pub struct Meta {
     pub before: u8,
 }
 
-impl Meta {
+impl PacketMeta {
     /// Reads the headers of a packet seen at `place` (see [`Conversation::place`]).
     pub fn new(
         place: u64,
@@ -55,13 +55,13 @@ impl Meta {
         Self {
             mac,
             direction,
-            flow: Conversation {
-                place,
+            flow: FlowKey {
+                observation_point: place,
                 protocol: packet.protocol,
                 station,
                 station_port,
-                far,
-                far_port,
+                remote: far,
+                remote_port: far_port,
             },
             sequence: packet.sequence,
             before,
@@ -73,12 +73,12 @@ impl Meta {
         self.before >= most - 1
     }
 
-    fn sight(&self, payload: &[u8]) -> Sight {
-        Sight {
+    fn sight(&self, payload: &[u8]) -> PacketSummary {
+        PacketSummary {
             direction: self.direction,
             protocol: self.flow.protocol,
             station_port: self.flow.station_port,
-            far_port: self.flow.far_port,
+            far_port: self.flow.remote_port,
             before: self.before,
             first: payload.first().copied(),
         }
@@ -87,7 +87,7 @@ impl Meta {
 
 /// Number of packets by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ReaderCounters {
     /// Packets without use: they should not have been copied.
     pub unwanted: u64,
     /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not
@@ -109,25 +109,25 @@ pub struct Tally {
 /// [`MOST_FLOWS`] times 4 KB and a bit.
 #[derive(Debug)]
 pub struct Reader {
-    begun: Bounded<Conversation, Begun>,
+    begun: Bounded<FlowKey, PendingFlow>,
     questions: Questions,
     /// QUIC flows that are done with, and since when: what comes behind a hello has other keys, or
     /// is the same again.
-    done: Bounded<Conversation, Millis>,
-    tally: Tally,
+    done: Bounded<FlowKey, Millis>,
+    tally: ReaderCounters,
 }
 
 #[derive(Debug)]
-struct Begun {
+struct PendingFlow {
     since: Millis,
     packets: u8,
-    what: Beginning,
+    what: FlowStart,
 }
 
 #[derive(Debug)]
-enum Beginning {
+enum FlowStart {
     /// Pieces of a stream, and the number of the first byte.
-    Stream(u32, Gather),
+    Stream(u32, Reassembly),
     Quic(Initials),
 }
 
@@ -144,12 +144,12 @@ impl Reader {
             begun: Bounded::new(MOST_FLOWS),
             questions: Questions::new(),
             done: Bounded::new(2 * MOST_FLOWS),
-            tally: Tally::default(),
+            tally: ReaderCounters::default(),
         }
     }
 
     /// Returns the number of packets by result.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> ReaderCounters {
         self.tally
     }
 
@@ -165,19 +165,24 @@ impl Reader {
 
     /// Reads one packet. `payload` is behind the UDP or TCP header, and may be cut to
     /// [`Kind::longest`]. `now` is any clock that does not go back.
-    pub fn packet(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
+    pub fn packet(
+        &mut self,
+        meta: &PacketMeta,
+        payload: &[u8],
+        now: Millis,
+    ) -> Vec<NameObservation> {
         self.forget(now);
         let Some(kind) = wanted(&meta.sight(payload)) else {
             self.tally.unwanted += 1;
             return Vec::new();
         };
         let learned = match kind {
-            Kind::Question => self.question(meta, payload, now),
-            Kind::Dns => self.dns(meta, payload),
-            Kind::Mdns => self.mdns(meta, payload),
-            Kind::Dhcp => self.dhcp(meta, payload),
-            Kind::Stream => self.stream(meta, payload, now),
-            Kind::Quic => self.quic(meta, payload, now),
+            SampleKind::Question => self.question(meta, payload, now),
+            SampleKind::Dns => self.dns(meta, payload),
+            SampleKind::Mdns => self.mdns(meta, payload),
+            SampleKind::Dhcp => self.dhcp(meta, payload),
+            SampleKind::Stream => self.stream(meta, payload, now),
+            SampleKind::Quic => self.quic(meta, payload, now),
         };
         self.tally.names += learned.len() as u64;
         learned
@@ -200,7 +205,7 @@ impl Reader {
         }
     }
 
-    fn question(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
+    fn question(&mut self, meta: &PacketMeta, payload: &[u8], now: Millis) -> Vec<NameObservation> {
         match dns::question(payload) {
             Ok(Some(question)) => self.questions.ask(meta.flow, meta.mac, question, now),
             Ok(None) => self.tally.nameless += 1,
@@ -209,7 +214,7 @@ impl Reader {
         Vec::new()
     }
 
-    fn dns(&mut self, meta: &Meta, payload: &[u8]) -> Vec<Learned> {
+    fn dns(&mut self, meta: &PacketMeta, payload: &[u8]) -> Vec<NameObservation> {
         let answer = match dns::read(payload) {
             Ok(Some(answer)) => answer,
             Ok(None) => {
@@ -228,7 +233,7 @@ impl Reader {
         self.tally.malformed += u64::from(answer.damaged);
         let name: Arc<str> = answer.name.into();
         let mut seen = HashSet::new();
-        let learned = |(address, ttl): (IpAddr, u32)| Learned::FarName {
+        let learned = |(address, ttl): (IpAddr, u32)| NameObservation::RemoteName {
             client: Client::new(meta.mac, meta.flow.station),
             address,
             name: name.clone(),
@@ -246,14 +251,14 @@ impl Reader {
             .collect()
     }
 
-    fn mdns(&mut self, meta: &Meta, payload: &[u8]) -> Vec<Learned> {
+    fn mdns(&mut self, meta: &PacketMeta, payload: &[u8]) -> Vec<NameObservation> {
         let Ok(told) = mdns::read(payload) else {
             self.tally.malformed += 1;
             return Vec::new();
         };
         self.tally.malformed += u64::from(told.damaged);
         match told.of_sender(meta.flow.station) {
-            Some(name) => vec![Learned::DeviceName {
+            Some(name) => vec![NameObservation::DeviceName {
                 mac: meta.mac,
                 name: name.to_owned(),
                 source: Source::Mdns,
@@ -265,15 +270,15 @@ impl Reader {
         }
     }
 
-    fn dhcp(&mut self, meta: &Meta, payload: &[u8]) -> Vec<Learned> {
+    fn dhcp(&mut self, meta: &PacketMeta, payload: &[u8]) -> Vec<NameObservation> {
         let Some(message) = dhcp::read(payload) else {
             self.tally.nameless += 1;
             return Vec::new();
         };
         // A device speaks for itself only.
-        let fits = message.kind != dhcp::Kind::Ack && message.mac == meta.mac;
+        let fits = message.kind != dhcp::MessageType::Ack && message.mac == meta.mac;
         match message.name.filter(|_| fits) {
-            Some(name) => vec![Learned::DeviceName {
+            Some(name) => vec![NameObservation::DeviceName {
                 mac: message.mac,
                 name,
                 source: Source::Dhcp,
@@ -285,9 +290,9 @@ impl Reader {
         }
     }
 
-    fn stream(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
+    fn stream(&mut self, meta: &PacketMeta, payload: &[u8], now: Millis) -> Vec<NameObservation> {
         if let Some(begun) = self.begun.get_mut(&meta.flow)
-            && let Beginning::Stream(start, gather) = &mut begun.what
+            && let FlowStart::Stream(start, gather) = &mut begun.what
         {
             begun.packets += 1;
             let last = begun.packets >= SEGMENTS || meta.is_last(SEGMENTS);
@@ -308,20 +313,20 @@ impl Reader {
         // way. At other ports, too many streams are neither TLS nor HTTP to wait for the first.
         let wait = match outcome {
             Outcome::NeedMore => true,
-            Outcome::Foreign => meta.before == 0 && meta.flow.far_port == 443,
+            Outcome::Foreign => meta.before == 0 && meta.flow.remote_port == 443,
             _ => false,
         };
         if wait && !meta.is_last(SEGMENTS) {
-            let mut gather = Gather::default();
+            let mut gather = Reassembly::default();
             gather.put(0, payload);
-            self.begin(meta, Beginning::Stream(meta.sequence, gather), now);
+            self.begin(meta, FlowStart::Stream(meta.sequence, gather), now);
             self.tally.incomplete += 1;
             return Vec::new();
         }
         self.settle(meta, outcome, true)
     }
 
-    fn quic(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
+    fn quic(&mut self, meta: &PacketMeta, payload: &[u8], now: Millis) -> Vec<NameObservation> {
         if self.done.get(&meta.flow).is_some() {
             self.tally.nameless += 1;
             return Vec::new();
@@ -329,10 +334,10 @@ impl Reader {
         let read = |initials: &mut Initials| {
             initials
                 .datagram(payload)
-                .map(|hello| (hello.name, FlowKind::Quic))
+                .map(|hello| (hello.name, FlowNameSource::Quic))
         };
         let (outcome, last) = if let Some(begun) = self.begun.get_mut(&meta.flow)
-            && let Beginning::Quic(initials) = &mut begun.what
+            && let FlowStart::Quic(initials) = &mut begun.what
         {
             begun.packets += 1;
             (
@@ -343,7 +348,7 @@ impl Reader {
             let mut initials = Initials::default();
             let outcome = read(&mut initials);
             if outcome == Outcome::NeedMore && !meta.is_last(DATAGRAMS) {
-                self.begin(meta, Beginning::Quic(initials), now);
+                self.begin(meta, FlowStart::Quic(initials), now);
                 self.tally.incomplete += 1;
                 return Vec::new();
             }
@@ -355,8 +360,8 @@ impl Reader {
         self.settle(meta, outcome, last)
     }
 
-    fn begin(&mut self, meta: &Meta, what: Beginning, now: Millis) {
-        let begun = Begun {
+    fn begin(&mut self, meta: &PacketMeta, what: FlowStart, now: Millis) {
+        let begun = PendingFlow {
             since: now,
             packets: 1,
             what,
@@ -369,10 +374,10 @@ impl Reader {
     /// Handles an outcome; unless more is needed and may come, the flow is finished.
     fn settle(
         &mut self,
-        meta: &Meta,
-        outcome: Outcome<(String, FlowKind)>,
+        meta: &PacketMeta,
+        outcome: Outcome<(String, FlowNameSource)>,
         last: bool,
-    ) -> Vec<Learned> {
+    ) -> Vec<NameObservation> {
         let wait = matches!(outcome, Outcome::NeedMore | Outcome::Foreign) && !last;
         if !wait
             && self.begun.remove(&meta.flow).is_some()
@@ -382,7 +387,7 @@ impl Reader {
         }
         match outcome {
             Outcome::Found((name, kind)) => {
-                return vec![Learned::FlowName {
+                return vec![NameObservation::FlowName {
                     key: meta.flow,
                     mac: meta.mac,
                     name: name.into(),
@@ -403,9 +408,9 @@ impl Reader {
 }
 
 /// Returns the name in the first bytes from a TCP client.
-fn beginning(octets: &[u8]) -> Outcome<(String, FlowKind)> {
+fn beginning(octets: &[u8]) -> Outcome<(String, FlowNameSource)> {
     match tls::read(octets) {
-        Outcome::Foreign => http::read(octets).map(|name| (name, FlowKind::Http)),
-        outcome => outcome.map(|hello| (hello.name, FlowKind::Tls)),
+        Outcome::Foreign => http::read(octets).map(|name| (name, FlowNameSource::Http)),
+        outcome => outcome.map(|hello| (hello.name, FlowNameSource::Tls)),
     }
 }

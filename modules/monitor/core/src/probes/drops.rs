@@ -1,6 +1,6 @@
 //! Packets that the kernel dropped, by its own reason: bpf/include/probe_drops.h.
 
-use super::probe::{Label, Measure, Needs, Probe, Unit, Words};
+use super::probe::{Label, LabelValues, Measure, Needs, Probe, Unit};
 
 /// The probe.
 pub const DROPS: Probe = Probe {
@@ -10,7 +10,7 @@ pub const DROPS: Probe = Probe {
     unit: Unit::Packets,
     label: Some(Label {
         name: "reason",
-        words: Words::Enumeration {
+        words: LabelValues::Enumeration {
             name: "skb_drop_reason",
             prefix: "SKB_DROP_REASON_",
         },

@@ -34,17 +34,17 @@ pub enum Unit {
     /// Packets, as on the wire.
     Packets,
     /// Bytes.
-    Octets,
+    Bytes,
     /// Millionths of a second.
     Microseconds,
 }
 
 impl Unit {
     /// The word, in output.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Packets => "packets",
-            Self::Octets => "bytes",
+            Self::Bytes => "bytes",
             Self::Microseconds => "microseconds",
         }
     }
@@ -56,12 +56,12 @@ pub struct Label {
     /// Name: small letters and `_`, as Prometheus requires.
     pub name: &'static str,
     /// Words for the numbers.
-    pub words: Words,
+    pub words: LabelValues,
 }
 
 /// Source of a label's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum LabelValues {
     /// An enumeration of the running kernel, which differs from version to version. It must be
     /// there.
     Enumeration {
@@ -83,8 +83,8 @@ impl Label {
         kernel: impl FnOnce(&str, &str) -> BTreeMap<u32, String>,
     ) -> BTreeMap<u32, String> {
         match self.words {
-            Words::Enumeration { name, prefix } => kernel(name, prefix),
-            Words::Fixed(words) => (0..)
+            LabelValues::Enumeration { name, prefix } => kernel(name, prefix),
+            LabelValues::Fixed(words) => (0..)
                 .zip(words)
                 .filter(|(_, word)| !word.is_empty())
                 .map(|(number, word)| (number, (*word).to_owned()))
@@ -119,7 +119,7 @@ impl Probe {
             }
         }
         match self.label?.words {
-            Words::Enumeration { name, .. } if !enumeration(name) => Some(format!(
+            LabelValues::Enumeration { name, .. } if !enumeration(name) => Some(format!(
                 "this kernel has no enumeration {name}: Linux {since} or newer is needed"
             )),
             _ => None,

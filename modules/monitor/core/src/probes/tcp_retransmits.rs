@@ -1,6 +1,6 @@
 //! Segments that sockets of this router sent again: bpf/include/probe_tcp.h.
 
-use super::probe::{Label, Measure, Needs, Probe, Unit, Words};
+use super::probe::{Label, LabelValues, Measure, Needs, Probe, Unit};
 
 /// The probe.
 pub const TCP_RETRANSMITS: Probe = Probe {
@@ -12,7 +12,7 @@ pub const TCP_RETRANSMITS: Probe = Probe {
         name: "state",
         // include/net/tcp_states.h; the numbers are stable, because user space sees them (struct
         // tcp_info).
-        words: Words::Fixed(&[
+        words: LabelValues::Fixed(&[
             "",
             "ESTABLISHED",
             "SYN_SENT",

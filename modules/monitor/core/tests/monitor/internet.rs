@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use kernel::{Ends, Mac, TalkKey};
+use kernel::{ConversationKey, Endpoints, Mac};
 use weir_monitor_core::{
-    Above, Both, Bridged, Count, Device, Forwarded, Leads, Limits, Loose, Monitor, Networks,
-    Reading, Traffic, Waited, Way,
+    BridgedTraffic, Count, Counts, Destination, Device, Direction, ForwardedTraffic, Limits,
+    Monitor, Networks, Reading, RttSample, Traffic, UnrecordedStationTraffic, UpperDevices,
 };
 
 const LAN1: u32 = 1;
@@ -26,80 +26,86 @@ fn address(text: &str) -> IpAddr {
 fn networks() -> Networks {
     let mut networks = Networks::default();
     for (to, leads) in [
-        ("0.0.0.0/0", Leads::Beyond),
-        ("::/0", Leads::Beyond),
-        ("203.0.113.0/24", Leads::Near(WAN)),
-        ("203.0.113.7", Leads::Own),
-        ("192.168.1.0/24", Leads::OnLink),
-        ("192.168.1.1", Leads::Own),
-        ("2001:db8:1::/64", Leads::OnLink),
+        ("0.0.0.0/0", Destination::Internet),
+        ("::/0", Destination::Internet),
+        ("203.0.113.0/24", Destination::UplinkNetwork(WAN)),
+        ("203.0.113.7", Destination::Local),
+        ("192.168.1.0/24", Destination::OnLink),
+        ("192.168.1.1", Destination::Local),
+        ("2001:db8:1::/64", Destination::OnLink),
     ] {
         networks.route(to.parse().expect("a prefix"), leads);
     }
     for port in [LAN1, LAN2] {
         let (all, bridges) = ([port, BRIDGE].into(), [BRIDGE].into());
-        networks.port(port, Above { all, bridges });
+        networks.port(port, UpperDevices { all, bridges });
     }
     networks
 }
 
 fn monitor() -> Monitor {
     let mut monitor = Monitor::new(Limits::default());
-    monitor.port(LAN1, "lan1", false);
-    monitor.port(LAN2, "lan2", false);
-    monitor.port(WAN, "wan0", true);
-    monitor.networks(networks());
-    monitor.gather_usage();
+    monitor.set_port(LAN1, "lan1", false);
+    monitor.set_port(LAN2, "lan2", false);
+    monitor.set_port(WAN, "wan0", true);
+    monitor.set_networks(networks());
+    monitor.collect_usage();
     monitor
 }
 
-fn key(port: u32, station: &str, far: &str) -> TalkKey {
-    let ends = Ends {
+fn key(port: u32, station: &str, far: &str) -> ConversationKey {
+    let ends = Endpoints {
         protocol: 6,
         station: address(station),
         station_port: 4000,
-        far: address(far),
-        far_port: 443,
+        remote: address(far),
+        remote_port: 443,
     };
     ends.at((port, 0))
 }
 
 /// Turns a conversation around, as seen from the other end at another port.
-fn reversed(key: &TalkKey, port: u32) -> TalkKey {
+fn reversed(key: &ConversationKey, port: u32) -> ConversationKey {
     key.ends().reversed().at((port, 0))
 }
 
 fn count(octets: u64) -> Count {
     Count {
         packets: octets / 100,
-        octets,
+        bytes: octets,
     }
 }
 
 /// Adds bytes from the station and to the station. Some of these may have come from an uplink.
-fn read(monitor: &mut Monitor, key: TalkKey, mac: Mac, octets: [u64; 2]) {
+fn read(monitor: &mut Monitor, key: ConversationKey, mac: Mac, octets: [u64; 2]) {
     read_from(monitor, key, mac, octets, true);
 }
 
 /// `outside`: see [`Reading::outside`].
-fn read_from(monitor: &mut Monitor, key: TalkKey, mac: Mac, octets: [u64; 2], outside: bool) {
+fn read_from(
+    monitor: &mut Monitor,
+    key: ConversationKey,
+    mac: Mac,
+    octets: [u64; 2],
+    outside: bool,
+) {
     let reading = Reading {
         key,
         mac,
-        grown: Both {
+        delta: Counts {
             sent: count(octets[0]),
             received: count(octets[1]),
         },
         outside,
-        link: 14,
+        link_header: 14,
         tcp_flags: 0,
         tos: 0,
         icmp: (0, 0),
-        times: None,
+        rtt: None,
         age: Duration::ZERO,
         idle: Duration::ZERO,
     };
-    monitor.reading(&reading, 0, 1000);
+    monitor.add_reading(&reading, 0, 1000);
 }
 
 fn device(monitor: &Monitor, mac: Mac) -> &Device {
@@ -109,17 +115,17 @@ fn device(monitor: &Monitor, mac: Mac) -> &Device {
 /// Bytes of a device: from and to the Internet, from and to others.
 fn sums(monitor: &mut Monitor, mac: Mac) -> [u64; 4] {
     monitor.pair(|_| None, &[address("203.0.113.7")], 1000);
-    monitor.judge();
+    monitor.classify();
     let device = device(monitor, mac);
     let (internet, lan) = (device.internet, device.lan());
     let mut all = internet;
     all += lan;
     assert_eq!(all, device.total, "they add up");
     [
-        internet.sent.octets,
-        internet.received.octets,
-        lan.sent.octets,
-        lan.received.octets,
+        internet.sent.bytes,
+        internet.received.bytes,
+        lan.sent.bytes,
+        lan.received.bytes,
     ]
 }
 
@@ -142,8 +148,8 @@ fn a_copy_in_the_lan_is_no_internet_traffic() {
     assert_eq!(sums(&mut monitor, LAPTOP), [0, 0, 40_000, 1_000]);
     assert_eq!(sums(&mut monitor, NAS), [0, 0, 1_000, 40_000]);
     let used = usage(&mut monitor, LAPTOP);
-    assert_eq!(used.internet, Both::default());
-    assert_eq!(used.lan.sent.octets, 40_000);
+    assert_eq!(used.internet, Counts::default());
+    assert_eq!(used.lan.sent.bytes, 40_000);
 }
 
 #[test]
@@ -174,21 +180,21 @@ fn what_crosses_an_uplink_is_internet_traffic() {
             if seen_outside {
                 read(&mut monitor, reversed(&inside, WAN), GATEWAY, [7_000, 500]);
             }
-            let forwarded = Forwarded {
+            let forwarded = ForwardedTraffic {
                 key: inside,
-                way: Way::Received,
+                direction: Direction::Received,
                 count: count(3_000),
-                link: 0,
+                link_bytes: 0,
                 mac: None,
                 outside: true,
                 xdp: false,
             };
-            monitor.forwarded(&forwarded, 1000);
+            monitor.add_forwarded(&forwarded, 1000);
             let wanted = [500, 10_000, 0, 0];
             assert_eq!(sums(&mut monitor, LAPTOP), wanted, "{far}, {seen_outside}");
             let used = usage(&mut monitor, LAPTOP);
-            assert_eq!(used.internet.received.octets, 10_000);
-            assert_eq!(used.lan, Both::default());
+            assert_eq!(used.internet.received.bytes, 10_000);
+            assert_eq!(used.lan, Counts::default());
             // Taken once.
             assert_eq!(usage(&mut monitor, LAPTOP), Traffic::default());
         }
@@ -251,27 +257,27 @@ fn what_comes_in_inside_is_no_internet_traffic() {
         let forged = reversed(&key(LAN1, source, target), LAN2);
         read_from(&mut monitor, forged, NAS, [0, 40_000], false);
         assert_eq!(sums(&mut monitor, NAS), [0, 0, 0, 40_000], "{source}");
-        let talk = monitor.talk(&forged);
+        let talk = monitor.conversation(&forged);
         assert_eq!(talk.and_then(|talk| talk.is_internet()), Some(false));
         // The answer may leave by the uplink; the meter does not know.
         read_from(&mut monitor, forged, NAS, [500, 1_000], false);
         assert_eq!(sums(&mut monitor, NAS), [500, 0, 0, 41_000], "{source}");
         let used = usage(&mut monitor, NAS);
         assert_eq!(used.internet.received, Count::default());
-        assert_eq!(used.lan.received.octets, 41_000);
+        assert_eq!(used.lan.received.bytes, 41_000);
         // Packets from the uplink, and all that come with them.
         read_from(&mut monitor, forged, NAS, [0, 2_000], true);
         assert_eq!(sums(&mut monitor, NAS), [500, 2_000, 0, 41_000], "{source}");
-        let forwarded = Forwarded {
+        let forwarded = ForwardedTraffic {
             key: forged,
-            way: Way::Received,
+            direction: Direction::Received,
             count: count(3_000),
-            link: 0,
+            link_bytes: 0,
             mac: None,
             outside: false,
             xdp: false,
         };
-        monitor.forwarded(&forwarded, 1000);
+        monitor.add_forwarded(&forwarded, 1000);
         assert_eq!(sums(&mut monitor, NAS), [500, 2_000, 0, 44_000], "{source}");
     }
 }
@@ -283,7 +289,7 @@ fn an_upload_is_internet_traffic_of_the_gateway() {
     let upload = key(WAN, "198.51.100.1", "203.0.113.7");
     read_from(&mut monitor, upload, GATEWAY, [0, 8_000], false);
     assert_eq!(sums(&mut monitor, GATEWAY), [0, 8_000, 0, 0]);
-    let talk = monitor.talk(&upload);
+    let talk = monitor.conversation(&upload);
     assert_eq!(talk.and_then(|talk| talk.is_internet()), Some(true));
 }
 
@@ -291,23 +297,23 @@ fn an_upload_is_internet_traffic_of_the_gateway() {
 #[test]
 fn what_is_bridged_to_the_gateway_is_internet_traffic() {
     let mut monitor = monitor();
-    monitor.neighbour(address("192.168.1.254"), Some(GATEWAY));
-    monitor.gateways([address("192.168.1.254")]);
+    monitor.set_neighbour(address("192.168.1.254"), Some(GATEWAY));
+    monitor.set_gateways([address("192.168.1.254")]);
     let inside = key(LAN1, "192.168.1.2", "198.51.100.1");
     read(&mut monitor, inside, LAPTOP, [100, 8_000]);
     read(&mut monitor, reversed(&inside, LAN2), GATEWAY, [8_000, 100]);
     assert_eq!(sums(&mut monitor, LAPTOP), [100, 8_000, 0, 0]);
     for (mac, crosses) in [(GATEWAY, true), (NAS, false)] {
         assert_eq!(monitor.is_beyond(LAN2, 0, &mac), crosses);
-        let bridged = Bridged {
+        let bridged = BridgedTraffic {
             port: LAN1,
             mac: LAPTOP,
-            way: Way::Received,
+            direction: Direction::Received,
             count: count(1_000),
-            link: 0,
-            crosses,
+            link_bytes: 0,
+            crosses_uplink: crosses,
         };
-        monitor.bridged(&bridged, 1000);
+        monitor.add_bridged(&bridged, 1000);
     }
     assert_eq!(sums(&mut monitor, LAPTOP), [100, 9_000, 0, 1_000]);
 }
@@ -320,10 +326,10 @@ fn a_gateway_that_is_known_later_changes_verdicts() {
     read(&mut monitor, inside, LAPTOP, [100, 8_000]);
     read(&mut monitor, reversed(&inside, LAN2), GATEWAY, [8_000, 100]);
     assert_eq!(sums(&mut monitor, LAPTOP), [0, 0, 100, 8_000]);
-    monitor.gateways([address("192.168.1.254")]);
-    monitor.neighbour(address("192.168.1.254"), Some(GATEWAY));
+    monitor.set_gateways([address("192.168.1.254")]);
+    monitor.set_neighbour(address("192.168.1.254"), Some(GATEWAY));
     for _ in 0..2 {
-        monitor.gateways([address("192.168.1.254")]);
+        monitor.set_gateways([address("192.168.1.254")]);
     }
     read(&mut monitor, inside, LAPTOP, [100, 8_000]);
     assert_eq!(sums(&mut monitor, LAPTOP), [100, 8_000, 100, 8_000]);
@@ -333,8 +339,8 @@ fn a_gateway_that_is_known_later_changes_verdicts() {
 #[test]
 fn what_comes_back_in_is_no_internet_traffic() {
     let asked = key(LAN1, "192.168.1.2", "198.51.100.99");
-    let leaves = |far| Ends {
-        far: address(far),
+    let leaves = |far| Endpoints {
+        remote: address(far),
         ..asked.ends()
     };
     let mut monitor = monitor();
@@ -351,21 +357,21 @@ fn what_comes_back_in_is_no_internet_traffic() {
 #[test]
 fn without_an_uplink_there_is_no_internet_traffic() {
     let mut monitor = Monitor::new(Limits::default());
-    monitor.port(LAN1, "lan1", false);
+    monitor.set_port(LAN1, "lan1", false);
     let talk = key(LAN1, "192.168.1.2", "198.51.100.1");
     read(&mut monitor, talk, LAPTOP, [100, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [0, 0, 100, 0]);
     // With an uplink, traffic from then on counts.
-    monitor.networks(networks());
+    monitor.set_networks(networks());
     read(&mut monitor, talk, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [1_000, 0, 100, 0]);
     // The uplink is gone for a moment: what went on did not turn around.
-    monitor.port(WAN, "wan0", true);
-    monitor.networks(Networks::default());
+    monitor.set_port(WAN, "wan0", true);
+    monitor.set_networks(Networks::default());
     read(&mut monitor, talk, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [2_000, 0, 100, 0]);
     // Without the route, the port is no uplink either.
-    monitor.port(WAN, "wan0", false);
+    monitor.set_port(WAN, "wan0", false);
     read(&mut monitor, talk, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [3_000, 0, 100, 0]);
 }
@@ -374,14 +380,17 @@ fn without_an_uplink_there_is_no_internet_traffic() {
 #[test]
 fn a_conversation_is_told_of_with_its_verdict() {
     let mut monitor = monitor();
-    monitor.tell(Some(60_000));
+    monitor.set_report_interval(Some(60_000));
     let talk = key(LAN1, "192.168.1.2", "198.51.100.1");
     read(&mut monitor, talk, LAPTOP, [100, 9_000]);
-    monitor.judge();
-    monitor.port(LAN2, "lan2", true);
-    monitor.turn(61_000);
-    let told = monitor.take_told();
-    let verdicts: Vec<_> = told.iter().map(|told| told.talk.crosses).collect();
+    monitor.classify();
+    monitor.set_port(LAN2, "lan2", true);
+    monitor.advance(61_000);
+    let told = monitor.take_reports();
+    let verdicts: Vec<_> = told
+        .iter()
+        .map(|told| told.conversation.crosses_uplink)
+        .collect();
     assert_eq!(verdicts, [Some(true)]);
 }
 
@@ -390,20 +399,20 @@ fn a_conversation_is_told_of_with_its_verdict() {
 #[test]
 fn what_has_no_record_counts_as_internet_traffic() {
     let mut monitor = monitor();
-    let loose = Loose {
+    let loose = UnrecordedStationTraffic {
         port: LAN1,
         vlan: 0,
         mac: LAPTOP,
-        unplaced: Both {
+        unplaced: Counts {
             sent: count(500),
             received: Count::default(),
         },
-        other: Both::default(),
+        other: Counts::default(),
     };
-    monitor.loose(&loose, 1000);
+    monitor.add_unrecorded(&loose, 1000);
     assert_eq!(sums(&mut monitor, LAPTOP), [500, 0, 0, 0]);
-    monitor.networks(Networks::default());
-    monitor.loose(&loose, 1000);
+    monitor.set_networks(Networks::default());
+    monitor.add_unrecorded(&loose, 1000);
     assert_eq!(sums(&mut monitor, LAPTOP), [500, 0, 500, 0]);
 }
 
@@ -412,12 +421,12 @@ fn what_has_no_record_counts_as_internet_traffic() {
 #[test]
 fn nothing_is_left_out() {
     let mut monitor = Monitor::new(Limits {
-        talks: 1,
+        conversations: 1,
         ..Limits::default()
     });
-    monitor.port(LAN1, "lan1", false);
-    monitor.networks(networks());
-    monitor.gather_usage();
+    monitor.set_port(LAN1, "lan1", false);
+    monitor.set_networks(networks());
+    monitor.collect_usage();
     for number in 1..=9_u8 {
         for (far, octets) in [
             (format!("198.51.100.{number}"), 100),
@@ -433,8 +442,8 @@ fn nothing_is_left_out() {
     assert_eq!(sums(&mut monitor, LAPTOP), [1_400, 500, 1_800, 0]);
     assert_eq!(sums(&mut monitor, NAS), [700, 0, 0, 0]);
     let used = usage(&mut monitor, LAPTOP);
-    assert_eq!(used.internet.sum().octets, 1_900);
-    assert_eq!(used.lan.sum().octets, 1_800);
+    assert_eq!(used.internet.sum().bytes, 1_900);
+    assert_eq!(used.lan.sum().bytes, 1_800);
 }
 
 #[test]
@@ -444,7 +453,7 @@ fn rates_are_told_apart() {
     read(&mut monitor, upload, LAPTOP, [125_000, 0]);
     let copy = key(LAN1, "192.168.1.2", "192.168.1.3");
     read(&mut monitor, copy, LAPTOP, [0, 1_250_000]);
-    monitor.turn(1000);
+    monitor.advance(1000);
     let device = device(&monitor, LAPTOP);
     let (internet, lan) = (device.internet_rate, device.lan_rate());
     assert!(internet.sent > 600_000 && internet.received == 0);
@@ -457,18 +466,20 @@ fn a_wait_has_the_time_of_its_measurement() {
     let mut monitor = monitor();
     let upload = key(LAN1, "192.168.1.2", "198.51.100.1");
     read(&mut monitor, upload, LAPTOP, [100, 100]);
-    let waited = Waited {
+    let waited = RttSample {
         key: upload,
-        way: Way::Sent,
+        direction: Direction::Sent,
         micros: 20_000,
     };
-    monitor.waited(&waited, 2_000);
-    let near = Waited {
-        way: Way::Received,
+    monitor.add_rtt(&waited, 2_000);
+    let near = RttSample {
+        direction: Direction::Received,
         ..waited
     };
-    monitor.waited(&near, 9_000);
-    let timed = monitor.talk(&upload).map(|talk| talk.timed);
+    monitor.add_rtt(&near, 9_000);
+    let timed = monitor
+        .conversation(&upload)
+        .map(|talk| talk.rtt_measured_at);
     assert_eq!(timed, Some(2_000));
 }
 
@@ -476,7 +487,7 @@ fn a_wait_has_the_time_of_its_measurement() {
 #[test]
 fn a_vlan_of_a_port_can_lead_out() {
     let mut monitor = monitor();
-    monitor.port_with_vlans(LAN1, "eth0", false, [2].into());
+    monitor.set_port_with_vlans(LAN1, "eth0", false, [2].into());
     let ends = key(LAN1, "192.168.1.2", "198.51.100.1").ends();
     read(&mut monitor, ends.at((LAN1, 1)), LAPTOP, [100, 0]);
     let outside = ends.reversed().at((LAN1, 2));
@@ -485,7 +496,7 @@ fn a_vlan_of_a_port_can_lead_out() {
     assert!(!monitor.is_uplink(device(&monitor, LAPTOP)));
     assert!(monitor.is_uplink(device(&monitor, GATEWAY)));
     // Traffic in both VLANs counts once.
-    monitor.turn(1000);
+    monitor.advance(1000);
     let port = monitor.ports().find(|(link, _)| *link == LAN1);
     let (_, port) = port.expect("a port");
     assert!(port.is_uplink());
@@ -498,8 +509,8 @@ fn a_vlan_of_a_port_can_lead_out() {
 #[test]
 fn addresses_in_the_lan_are_known_by_use() {
     let mut monitor = monitor();
-    monitor.neighbour(address("fe80::2"), Some(LAPTOP));
-    monitor.neighbour(address("192.168.1.9"), Some(NAS));
+    monitor.set_neighbour(address("fe80::2"), Some(LAPTOP));
+    monitor.set_neighbour(address("192.168.1.9"), Some(NAS));
     for used in ["192.168.1.2", "192.168.1.9", "198.51.100.7"] {
         let talk = key(LAN1, used, "192.168.1.3");
         read(&mut monitor, talk, LAPTOP, [100, 0]);
@@ -529,7 +540,7 @@ fn addresses_keep_their_order() {
         "fe80::2",
     ];
     for text in all.iter().rev() {
-        monitor.neighbour(address(text), Some(LAPTOP));
+        monitor.set_neighbour(address(text), Some(LAPTOP));
     }
     let wanted: Vec<IpAddr> = all.iter().map(|text| address(text)).collect();
     for last in all {

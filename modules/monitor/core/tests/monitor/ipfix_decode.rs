@@ -128,7 +128,7 @@ fn expected(flow: &FlowRecord<'_>, biflow: bool) -> Vec<Fields> {
     if let Some(application) = flow.application {
         put(&mut base, 96, application);
     }
-    if let Some(name) = flow.far_name {
+    if let Some(name) = flow.remote_name {
         put(&mut base, 122 | NTOP, name);
     }
     if let Some(tcp) = flow.tcp {
@@ -145,8 +145,8 @@ fn expected(flow: &FlowRecord<'_>, biflow: bool) -> Vec<Fields> {
     let mut sent = base.clone();
     put_address(&mut sent, 8, 27, flow.source);
     put_address(&mut sent, 12, 28, flow.destination);
-    put(&mut sent, 10, flow.port.to_be_bytes());
-    put(&mut sent, 14, flow.out.to_be_bytes());
+    put(&mut sent, 10, flow.ingress_port.to_be_bytes());
+    put(&mut sent, 14, flow.egress_port.to_be_bytes());
     put(&mut sent, 58, flow.vlan.to_be_bytes());
     put(&mut sent, 56, flow.mac);
     put(&mut sent, 61, [0]);
@@ -170,11 +170,11 @@ fn expected(flow: &FlowRecord<'_>, biflow: bool) -> Vec<Fields> {
         }
     }
     if let Some(tcp) = flow.tcp {
-        put(&mut sent, 109 | NTOP, tcp.again[0].to_be_bytes());
+        put(&mut sent, 109 | NTOP, tcp.retransmits[0].to_be_bytes());
     }
     if biflow {
         if let Some(tcp) = flow.tcp {
-            put(&mut sent, 110 | NTOP, tcp.again[1].to_be_bytes());
+            put(&mut sent, 110 | NTOP, tcp.retransmits[1].to_be_bytes());
         }
         put(&mut sent, 1 | REVERSE, flow.received.octets.to_be_bytes());
         put(&mut sent, 2 | REVERSE, flow.received.packets.to_be_bytes());
@@ -194,8 +194,8 @@ fn expected(flow: &FlowRecord<'_>, biflow: bool) -> Vec<Fields> {
     let mut received = base;
     put_address(&mut received, 8, 27, flow.destination);
     put_address(&mut received, 12, 28, flow.source);
-    put(&mut received, 10, flow.out.to_be_bytes());
-    put(&mut received, 14, flow.port.to_be_bytes());
+    put(&mut received, 10, flow.egress_port.to_be_bytes());
+    put(&mut received, 14, flow.ingress_port.to_be_bytes());
     put(&mut received, 59, flow.vlan.to_be_bytes());
     put(&mut received, 57, flow.mac);
     put(&mut received, 61, [1]);
@@ -211,7 +211,7 @@ fn expected(flow: &FlowRecord<'_>, biflow: bool) -> Vec<Fields> {
         }
     }
     if let Some(tcp) = flow.tcp {
-        put(&mut received, 109 | NTOP, tcp.again[1].to_be_bytes());
+        put(&mut received, 109 | NTOP, tcp.retransmits[1].to_be_bytes());
     }
     let ways = [(flow.sent.packets, sent), (flow.received.packets, received)];
     ways.into_iter()
@@ -339,7 +339,7 @@ fn statistics_and_names_come_with_each_refresh() {
     messages.extend(sent);
     let ignored = Count {
         packets: 5,
-        octets: 700,
+        bytes: 700,
     };
     exporter.ignored(ignored, 1_003_000);
     exporter.ignored(ignored, 1_004_000);

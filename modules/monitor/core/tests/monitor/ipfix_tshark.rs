@@ -142,7 +142,7 @@ fn tshark_reads_all_kinds_of_records() {
             true => 1,
             false => usize::from(flow.sent.packets > 0) + usize::from(flow.received.packets > 0),
         };
-        let named = flows.iter().filter(|flow| flow.far_name.is_some());
+        let named = flows.iter().filter(|flow| flow.remote_name.is_some());
         assert_eq!(names.len(), named.map(records).sum::<usize>());
         assert!(names.iter().any(|name| name == "example.org"), "{names:?}");
         let tcp = || flows.iter().filter_map(|flow| Some((flow, flow.tcp?)));
@@ -154,7 +154,7 @@ fn tshark_reads_all_kinds_of_records() {
                 flow.sent.packets > 0 || biflow,
                 flow.received.packets > 0 && !biflow,
             ];
-            let told = |way: usize| u64::from(ways[way]) * u64::from(tcp.again[way]);
+            let told = |way: usize| u64::from(ways[way]) * u64::from(tcp.retransmits[way]);
             told(0) + told(1)
         });
         assert_eq!(sum(&again), wanted.sum::<u64>());

@@ -8,8 +8,8 @@ use weir_monitor_core::apps::Application;
 use weir_monitor_core::names::packet::UDP;
 use weir_monitor_core::names::quic::Initials;
 use weir_monitor_core::names::{
-    Client, Direction, FlowKind, Learned, MOST_QUESTIONS, Meta, Names, Outcome, PATIENCE, Packet,
-    Reader, Source, leases,
+    Client, Direction, FlowNameSource, MOST_QUESTIONS, NameObservation, Names, Outcome, PATIENCE,
+    Packet, PacketMeta, Reader, Source, leases,
 };
 
 const LAPTOP: [u8; 6] = [2, 0, 0x5e, 0x10, 0, 1];
@@ -59,7 +59,7 @@ struct Path {
 }
 
 impl Path {
-    fn frame(&mut self, frame: &Frame) -> Vec<Learned> {
+    fn frame(&mut self, frame: &Frame) -> Vec<NameObservation> {
         self.now += 1;
         let Some(packet) = Packet::read(&frame.octets) else {
             return Vec::new();
@@ -78,12 +78,12 @@ impl Path {
             .entry((frame.direction, flow.into()))
             .or_default();
         let said = if self.uncounted { 0 } else { *before };
-        let meta = Meta::new(7, frame.mac, frame.direction, said, &packet);
+        let meta = PacketMeta::new(7, frame.mac, frame.direction, said, &packet);
         *before = before.saturating_add(u8::from(!packet.payload.is_empty()));
         self.reader.packet(&meta, packet.payload, self.now)
     }
 
-    fn all(&mut self, frames: &[Frame]) -> Vec<Learned> {
+    fn all(&mut self, frames: &[Frame]) -> Vec<NameObservation> {
         frames.iter().flat_map(|frame| self.frame(frame)).collect()
     }
 }
@@ -114,16 +114,16 @@ fn question(answer: &Frame) -> Frame {
 }
 
 /// Names of flows, in the order in which they were found.
-fn flows(frames: &[Frame]) -> Vec<(String, FlowKind)> {
+fn flows(frames: &[Frame]) -> Vec<(String, FlowNameSource)> {
     let learned = Path::default().all(frames);
     let flow = |learned| match learned {
-        Learned::FlowName { name, kind, .. } => (name.to_string(), kind),
+        NameObservation::FlowName { name, kind, .. } => (name.to_string(), kind),
         other => panic!("{other:?}"),
     };
     learned.into_iter().map(flow).collect()
 }
 
-fn named(names: &[(&str, FlowKind)]) -> Vec<(String, FlowKind)> {
+fn named(names: &[(&str, FlowNameSource)]) -> Vec<(String, FlowNameSource)> {
     names
         .iter()
         .map(|&(name, kind)| (name.to_owned(), kind))
@@ -145,7 +145,7 @@ fn answers_of_dnsmasq() {
         .collect();
     for learned in path.all(&asked) {
         names.learn(&learned, path.now);
-        let Learned::FarName {
+        let NameObservation::RemoteName {
             client: who,
             address,
             name,
@@ -170,7 +170,8 @@ fn answers_of_dnsmasq() {
     // The address's name is no name's address; one answer was cut by the server.
     assert_eq!((tally.names, tally.nameless, tally.malformed), (64, 2, 1));
 
-    let far = |address: &str| names.far(client, address.parse().expect("an address"), path.now);
+    let far =
+        |address: &str| names.remote_name(client, address.parse().expect("an address"), path.now);
     assert_eq!(
         far("198.51.100.11").map(|name| &**name),
         Some("shop.example.com")
@@ -232,7 +233,7 @@ fn requests_of_udhcpc() {
         assert!(
             matches!(
                 learned,
-                Learned::DeviceName {
+                NameObservation::DeviceName {
                     source: Source::Dhcp,
                     ..
                 }
@@ -262,7 +263,7 @@ fn what_the_client_says_of_itself() {
         .all(&said)
         .into_iter()
         .map(|learned| match learned {
-            Learned::DeviceName { name, .. } => name,
+            NameObservation::DeviceName { name, .. } => name,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -294,14 +295,14 @@ fn leases_of_dnsmasq() {
     let file = leases::dnsmasq(&std::fs::read(path).expect("the file"));
     assert_eq!((file.bad, file.more), (0, false));
     // DHCPv6 has the hardware address in the client's identifier.
-    let by_six = file.known.last().expect("a lease");
+    let by_six = file.entries.last().expect("a lease");
     let address = by_six.address.expect("an address");
     assert_eq!(
         (by_six.mac, address.is_ipv6(), by_six.name.as_deref()),
         (Some(LAPTOP), true, Some("laptop6"))
     );
     let mut names = Names::default();
-    names.replace(Source::Lease, file.known);
+    names.replace(Source::Lease, file.entries);
     let address = "192.0.2.102".parse().expect("an address");
     assert_eq!(names.device(&LAPTOP, &[]), Some(("laptop", Source::Lease)));
     assert_eq!(
@@ -319,7 +320,7 @@ fn announcements() {
         .map(|frame| path.frame(frame))
         .collect();
     let name = |name: &str| {
-        vec![Learned::DeviceName {
+        vec![NameObservation::DeviceName {
             mac: LAPTOP,
             name: name.to_owned(),
             source: Source::Mdns,
@@ -351,7 +352,7 @@ fn announcements() {
 
 #[test]
 fn hellos_over_tcp() {
-    use FlowKind::Tls;
+    use FlowNameSource::Tls;
     let names = [
         ("www.example.com", Tls),
         ("old.example.com", Tls),
@@ -391,7 +392,7 @@ fn segments_out_of_order_and_twice() {
     let [first, second, ..] = &flow_of("tls", 5)[..] else {
         panic!("two segments");
     };
-    let name = named(&[(LONG, FlowKind::Tls)]);
+    let name = named(&[(LONG, FlowNameSource::Tls)]);
     for order in [
         vec![first, second],
         vec![second, first],
@@ -419,13 +420,13 @@ fn segments_out_of_order_and_twice() {
 fn requests_of_curl() {
     assert_eq!(
         flows(&frames("http")),
-        named(&[("www.example.com", FlowKind::Http)])
+        named(&[("www.example.com", FlowNameSource::Http)])
     );
 }
 
 #[test]
 fn initial_packets() {
-    use FlowKind::Quic;
+    use FlowNameSource::Quic;
     assert_eq!(
         flows(&frames("quic-aioquic")),
         named(&[("one.example.com", Quic), ("two.example.com", Quic)])
@@ -528,10 +529,10 @@ fn from_packet_to_application() {
     ] {
         let frame = &frames(file)[0];
         let packet = Packet::read(&frame.octets).expect("a packet");
-        let meta = Meta::new(0, frame.mac, frame.direction, 0, &packet);
+        let meta = PacketMeta::new(0, frame.mac, frame.direction, 0, &packet);
         let flow = meta.flow;
         assert_eq!(
-            Application::of(flow.protocol, flow.station_port, flow.far_port, None),
+            Application::of(flow.protocol, flow.station_port, flow.remote_port, None),
             application
         );
         assert_eq!(packet.protocol == UDP, file != "tls");
@@ -572,8 +573,8 @@ proptest! {
             }
             for learned in path.frame(&frame) {
                 let name = match &learned {
-                    Learned::DeviceName { name, .. } => name.as_str(),
-                    Learned::FarName { name, .. } | Learned::FlowName { name, .. } => name,
+                    NameObservation::DeviceName { name, .. } => name.as_str(),
+                    NameObservation::RemoteName { name, .. } | NameObservation::FlowName { name, .. } => name,
                 };
                 prop_assert!(!name.is_empty() && name.len() <= 253);
                 let unseen = |char: char| char.is_control() || ('\u{202a}'..='\u{202e}').contains(&char);

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use kernel::{Ends, TalkKey};
-use weir_monitor_core::{Both, Count, Limits, Monitor, Reading, Told};
+use kernel::{ConversationKey, Endpoints};
+use weir_monitor_core::{ConversationReport, Count, Counts, Limits, Monitor, Reading};
 
 const LAN: u32 = 2;
 const WAN: u32 = 3;
@@ -14,67 +14,72 @@ fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-fn ends(protocol: u8, station: (&str, u16), far: (&str, u16)) -> Ends {
-    Ends {
+fn ends(protocol: u8, station: (&str, u16), far: (&str, u16)) -> Endpoints {
+    Endpoints {
         protocol,
         station: address(station.0),
         station_port: station.1,
-        far: address(far.0),
-        far_port: far.1,
+        remote: address(far.0),
+        remote_port: far.1,
     }
 }
 
 fn monitor() -> Monitor {
     let mut monitor = Monitor::new(Limits::default());
-    monitor.port(LAN, "lan0", false);
-    monitor.port(WAN, "wan0", true);
-    monitor.tell(Some(10_000));
+    monitor.set_port(LAN, "lan0", false);
+    monitor.set_port(WAN, "wan0", true);
+    monitor.set_report_interval(Some(10_000));
     monitor
 }
 
 fn count(packets: u64) -> Count {
     Count {
         packets,
-        octets: packets * 100,
+        bytes: packets * 100,
     }
 }
 
 /// Adds packets from the station and to the station.
-fn read(monitor: &mut Monitor, key: TalkKey, tcp_flags: u8, packets: [u64; 2], now: u64) {
+fn read(monitor: &mut Monitor, key: ConversationKey, tcp_flags: u8, packets: [u64; 2], now: u64) {
     let reading = Reading {
         key,
         mac: MACS[usize::from(key.port == WAN)],
-        grown: Both {
+        delta: Counts {
             sent: count(packets[0]),
             received: count(packets[1]),
         },
         outside: true,
-        link: 14,
+        link_header: 14,
         tcp_flags,
         tos: 0,
         icmp: (0, 0),
-        times: None,
+        rtt: None,
         age: Duration::ZERO,
         idle: Duration::ZERO,
     };
-    monitor.reading(&reading, 0, now);
+    monitor.add_reading(&reading, 0, now);
 }
 
 /// Port, the other one, packets from and to the station, and whether it is over.
 fn told(monitor: &mut Monitor) -> Vec<(u32, Option<u32>, [u64; 2], bool)> {
-    let line = |told: &Told| {
-        let packets = [told.grown.sent.packets, told.grown.received.packets];
-        (told.talk.key.port, told.out, packets, told.over)
+    let line = |told: &ConversationReport| {
+        let packets = [told.delta.sent.packets, told.delta.received.packets];
+        (
+            told.conversation.key.port,
+            told.egress_port,
+            packets,
+            told.ended,
+        )
     };
-    let mut lines: Vec<_> = monitor.take_told().iter().map(line).collect();
+    let mut lines: Vec<_> = monitor.take_reports().iter().map(line).collect();
     lines.sort_unstable();
     lines
 }
 
 /// A client behind masquerading.
 struct Masqueraded {
-    inside: Ends,
-    outside: Ends,
+    inside: Endpoints,
+    outside: Endpoints,
 }
 
 impl Masqueraded {
@@ -85,7 +90,7 @@ impl Masqueraded {
         }
     }
 
-    fn leaves(&self) -> impl Fn(&Ends) -> Option<Ends> {
+    fn leaves(&self) -> impl Fn(&Endpoints) -> Option<Endpoints> {
         let (inside, outside) = (self.inside, self.outside);
         move |comes| match *comes {
             comes if comes == inside => Some(outside.reversed()),
@@ -114,12 +119,12 @@ fn what_went_all_the_way_is_told_once() {
             read(&mut monitor, key, FIN, packets, 1000);
         }
         monitor.pair(who.leaves(), &[], 1000);
-        monitor.turn(4_000);
+        monitor.advance(4_000);
         assert_eq!(told(&mut monitor), []);
-        monitor.turn(6_000);
+        monitor.advance(6_000);
         assert_eq!(told(&mut monitor), [(LAN, Some(WAN), [5, 4], true)]);
-        assert_eq!(monitor.talks().count(), 0);
-        assert!(monitor.devices().all(|device| device.talks == 0));
+        assert_eq!(monitor.conversations().count(), 0);
+        assert!(monitor.devices().all(|device| device.conversations == 0));
     }
 }
 
@@ -132,15 +137,15 @@ fn what_is_dropped_or_answered_by_the_router_has_one_port() {
     read(&mut monitor, inside, 0, [10, 8], 1_000);
     read(&mut monitor, outside, 0, [5, 8], 1_000);
     monitor.pair(who.leaves(), &[], 1_000);
-    monitor.turn(2_000);
+    monitor.advance(2_000);
     // Packets pending at the end of the first period may still arrive.
-    monitor.turn(11_000);
+    monitor.advance(11_000);
     assert_eq!(told(&mut monitor), [(LAN, Some(WAN), [8, 5], false)]);
     // All but one packet have arrived since.
     read(&mut monitor, outside, 0, [1, 1], 12_000);
-    monitor.turn(21_500);
+    monitor.advance(21_500);
     assert_eq!(told(&mut monitor), [(LAN, Some(WAN), [1, 1], false)]);
-    monitor.tell_rest(22_000);
+    monitor.report_rest(22_000);
     assert_eq!(told(&mut monitor), [(LAN, None, [1, 2], false)]);
 }
 
@@ -155,7 +160,7 @@ fn what_no_one_knows_is_told_by_itself() {
     }
     // Too late: the conversation was reported alone.
     monitor.pair(who.leaves(), &[], 6_000);
-    monitor.turn(40_000);
+    monitor.advance(40_000);
     let wanted = [(LAN, None, [1, 0], true), (WAN, None, [1, 0], true)];
     assert_eq!(told(&mut monitor), wanted);
 }
@@ -173,7 +178,7 @@ fn without_translation_nobody_has_to_tell() {
         1_500,
     );
     monitor.pair(|_| None, &[], 1_500);
-    monitor.tell_rest(2_000);
+    monitor.report_rest(2_000);
     assert_eq!(told(&mut monitor), [(LAN, Some(WAN), [1, 1], false)]);
 }
 
@@ -190,7 +195,7 @@ fn what_has_no_ports_shares_its_other_side() {
     let key = ends(1, far, ("203.0.113.1", 0)).at((WAN, 0));
     read(&mut monitor, key, 0, [9, 9], 1_000);
     monitor.pair(|_| None, &[address("192.168.1.1"), own], 1_000);
-    monitor.turn(30_000);
+    monitor.advance(30_000);
     let wanted = [
         (LAN, Some(WAN), [2, 2], true),
         (LAN, Some(WAN), [3, 3], true),
@@ -203,7 +208,7 @@ fn what_has_no_ports_shares_its_other_side() {
 #[test]
 fn who_began_leads_where_both_are_inside() {
     let mut monitor = monitor();
-    monitor.port(4, "lan1", false);
+    monitor.set_port(4, "lan1", false);
     let one = ends(6, ("192.168.1.2", 4000), ("192.168.1.3", 22));
     read(&mut monitor, one.at((4, 0)), FIN, [2, 2], 1_000);
     read(
@@ -214,20 +219,20 @@ fn who_began_leads_where_both_are_inside() {
         1_001,
     );
     monitor.pair(|_| None, &[], 1_001);
-    monitor.turn(9_000);
+    monitor.advance(9_000);
     assert_eq!(told(&mut monitor), [(4, Some(LAN), [2, 2], true)]);
 }
 
 #[test]
 fn the_side_inside_leads_also_where_a_port_leads_out_only_later() {
     let mut monitor = monitor();
-    monitor.port(WAN, "wan0", false);
+    monitor.set_port(WAN, "wan0", false);
     let who = Masqueraded::new(6);
     read(&mut monitor, who.outside.at((WAN, 0)), FIN, [1, 1], 1_000);
     read(&mut monitor, who.inside.at((LAN, 0)), FIN, [1, 1], 1_001);
     monitor.pair(who.leaves(), &[], 1_001);
-    monitor.port(WAN, "wan0", true);
+    monitor.set_port(WAN, "wan0", true);
     monitor.pair(who.leaves(), &[], 1_002);
-    monitor.turn(9_000);
+    monitor.advance(9_000);
     assert_eq!(told(&mut monitor), [(LAN, Some(WAN), [1, 1], true)]);
 }

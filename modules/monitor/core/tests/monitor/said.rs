@@ -4,9 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::TalkKey;
-use weir_monitor_core::names::{Client, Conversation, FlowKind, Learned};
-use weir_monitor_core::{Both, Count, Monitor, Reading, core};
+use kernel::ConversationKey;
+use weir_monitor_core::names::{Client, FlowKey, FlowNameSource, NameObservation};
+use weir_monitor_core::{Count, Counts, Monitor, Reading, core};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
@@ -14,66 +14,70 @@ fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-fn key(station_port: u16) -> TalkKey {
-    TalkKey {
+fn key(station_port: u16) -> ConversationKey {
+    ConversationKey {
         port: 3,
         vlan: 0,
         protocol: 6,
         station: address("192.0.2.7"),
         station_port,
-        far: address("198.51.100.1"),
-        far_port: 443,
+        remote: address("198.51.100.1"),
+        remote_port: 443,
     }
 }
 
-fn hello(key: &TalkKey, name: &str) -> Learned {
-    Learned::FlowName {
-        key: Conversation {
-            place: core::place(key.port, key.vlan),
+fn hello(key: &ConversationKey, name: &str) -> NameObservation {
+    NameObservation::FlowName {
+        key: FlowKey {
+            observation_point: core::observation_point(key.port, key.vlan),
             protocol: key.protocol,
             station: key.station,
             station_port: key.station_port,
-            far: key.far,
-            far_port: key.far_port,
+            remote: key.remote,
+            remote_port: key.remote_port,
         },
         mac: MAC,
         name: name.into(),
-        kind: FlowKind::Tls,
+        kind: FlowNameSource::Tls,
     }
 }
 
 /// Reads that it lives, for so many seconds by now.
-fn read(monitor: &mut Monitor, key: TalkKey, seconds: u64, now: u64) -> Option<Arc<str>> {
+fn read(monitor: &mut Monitor, key: ConversationKey, seconds: u64, now: u64) -> Option<Arc<str>> {
     let reading = Reading {
         key,
         mac: MAC,
-        grown: Both {
+        delta: Counts {
             sent: Count {
                 packets: 1,
-                octets: 60,
+                bytes: 60,
             },
-            ..Both::default()
+            ..Counts::default()
         },
         outside: true,
-        link: 14,
+        link_header: 14,
         tcp_flags: 2,
         tos: 0,
         icmp: (0, 0),
-        times: None,
+        rtt: None,
         age: Duration::from_secs(seconds),
         idle: Duration::ZERO,
     };
-    monitor.reading(&reading, 0, now);
-    monitor.talk(&key).expect("it is known").far_name.clone()
+    monitor.add_reading(&reading, 0, now);
+    monitor
+        .conversation(&key)
+        .expect("it is known")
+        .remote_name
+        .clone()
 }
 
 #[test]
 fn before_it_was_known_or_after() {
     let mut monitor = Monitor::new(Default::default());
-    monitor.port(3, "lan0", false);
-    let told = Learned::FarName {
+    monitor.set_port(3, "lan0", false);
+    let told = NameObservation::RemoteName {
         client: Client::new(MAC, key(1).station),
-        address: key(1).far,
+        address: key(1).remote,
         name: "www.example.net".into(),
         ttl: 60,
     };
@@ -106,8 +110,8 @@ fn before_it_was_known_or_after() {
 #[test]
 fn another_hardware_address_says_nothing() {
     let mut monitor = Monitor::new(Default::default());
-    monitor.port(3, "lan0", false);
-    let Learned::FlowName {
+    monitor.set_port(3, "lan0", false);
+    let NameObservation::FlowName {
         key: of,
         name,
         kind,
@@ -116,7 +120,7 @@ fn another_hardware_address_says_nothing() {
     else {
         unreachable!();
     };
-    let forged = Learned::FlowName {
+    let forged = NameObservation::FlowName {
         key: of,
         mac: [2, 0, 0, 0, 0, 9],
         name,

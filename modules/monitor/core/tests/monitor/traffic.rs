@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use weir_monitor_core::ipfix::{
-    EndReason, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Tcp, Translation, Way,
+    EndReason, FlowCounters, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Tcp, Translation,
 };
 
 /// Friday, 2023-11-10 09:46:40 UTC in milliseconds: flows begin within an hour after it.
@@ -72,8 +72,8 @@ pub fn flow() -> impl Strategy<Value = FlowRecord<'static>> {
                     kind: icmp[0],
                     code: icmp[1],
                 }),
-                port: devices[0],
-                out: devices[1],
+                ingress_port: devices[0],
+                egress_port: devices[1],
                 vlan,
                 mac,
                 sent,
@@ -88,7 +88,7 @@ pub fn flow() -> impl Strategy<Value = FlowRecord<'static>> {
                     EndReason::LackOfResources,
                 ][reason],
                 internet: initiator == 1,
-                initiator: [Initiator::Unknown, Initiator::Station, Initiator::Far][initiator],
+                initiator: [Initiator::Unknown, Initiator::Station, Initiator::Remote][initiator],
                 translation: translation.map(|(source, port)| Translation {
                     source: address(ipv6, source),
                     destination: address(ipv6, destination),
@@ -96,21 +96,21 @@ pub fn flow() -> impl Strategy<Value = FlowRecord<'static>> {
                     destination_port: if has_ports { ports[1] } else { 0 },
                 }),
                 application: APPLICATIONS[application],
-                far_name: NAMES[name],
+                remote_name: NAMES[name],
                 tcp: tcp.filter(|_| protocol == 6),
             }
         },
     )
 }
 
-fn way() -> impl Strategy<Value = Way> {
+fn way() -> impl Strategy<Value = FlowCounters> {
     let packets = prop_oneof![1 => Just(0u64), 4 => 1u64..2_000_000];
     (packets, 20u64..1500, 0u16..0x200, any::<u8>()).prop_map(
         |(packets, length, tcp_flags, tos)| {
             if packets == 0 {
-                return Way::default();
+                return FlowCounters::default();
             }
-            Way {
+            FlowCounters {
                 packets,
                 octets: packets * length,
                 tcp_flags,
@@ -123,7 +123,11 @@ fn way() -> impl Strategy<Value = Way> {
 fn tcp() -> impl Strategy<Value = Option<Tcp>> {
     let micros = || proptest::option::of(0u32..3_000_000);
     let tcp = (any::<[u32; 2]>(), micros(), micros());
-    proptest::option::of(tcp.prop_map(|(again, near, far)| Tcp { again, near, far }))
+    proptest::option::of(tcp.prop_map(|(again, near, far)| Tcp {
+        retransmits: again,
+        near,
+        far,
+    }))
 }
 
 fn translation() -> impl Strategy<Value = Option<([u8; 16], u16)>> {

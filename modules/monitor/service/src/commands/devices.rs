@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 
 pub(crate) use notes::note;
 use runtime::Error;
-use runtime::command::called::{is_called, unknown};
+use runtime::command::device_names::{is_called, unknown};
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Cell, Output, Table, Tone, clipped, units};
 
@@ -52,7 +52,7 @@ Examples:
 )]
 pub struct DevicesArgs {
     #[command(subcommand)]
-    what: Option<label::What>,
+    what: Option<label::LabelCommand>,
     /// Only devices at this port
     #[arg(long, value_name = "NAME")]
     port: Option<String>,
@@ -144,7 +144,7 @@ pub fn run(args: &DevicesArgs, output: &mut Output<'_>) -> Result<(), Error> {
 }
 
 fn sort(devices: &mut [Device], by: SortArg) {
-    let name = |device: &Device| shown_name(device).to_lowercase();
+    let name = |device: &Device| display_name(device).to_lowercase();
     match by {
         SortArg::Name => devices.sort_by_cached_key(|device| (name(device), device.mac.clone())),
         _ => devices.sort_by_cached_key(|device| {
@@ -184,7 +184,7 @@ fn longest(latency: &Latency) -> u64 {
 }
 
 /// Returns the device's name, else its first address, else its hardware address.
-pub(crate) fn shown_name(device: &Device) -> &str {
+pub(crate) fn display_name(device: &Device) -> &str {
     let name = device.name.as_ref().filter(|name| !name.trim().is_empty());
     name.or(device.addresses.first()).unwrap_or(&device.mac)
 }
@@ -246,7 +246,7 @@ fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> 
     output.line("")?;
     for port in answer.ports.iter().filter(|port| port.uplink) {
         let (down, up) = through(port);
-        let name = runtime::output::harmless(&port.name);
+        let name = runtime::output::sanitize(&port.name);
         output.line(&format!(
             "uplink {name}: down {}, up {}",
             units::rate(down),
@@ -264,7 +264,7 @@ fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> 
     for label in answer.unseen.iter().filter(|_| all) {
         let name = label.name.as_deref().unwrap_or("without a name");
         let owner = label.owner.as_ref().map(|owner| format!(" ({owner})"));
-        let who = runtime::output::harmless(&format!("{name}{}", owner.unwrap_or_default()));
+        let who = runtime::output::sanitize(&format!("{name}{}", owner.unwrap_or_default()));
         let text = format!("not seen yet: {who}, {}", label.mac);
         output.line(&output.toned(Tone::Dim, &text))?;
     }
@@ -295,14 +295,14 @@ fn name(device: &Device) -> Option<String> {
         .chain(&owner)
         .map(String::as_str)
         .collect();
-    let whole = runtime::output::harmless(&parts.join(" "));
+    let whole = runtime::output::sanitize(&parts.join(" "));
     (!parts.is_empty()).then(|| clipped(&whole, LONGEST_NAME))
 }
 
 /// Returns the cell with the device's manufacturer.
 fn vendor(device: &Device) -> Cell {
     match &device.vendor {
-        Some(vendor) => Cell::from(clipped(&runtime::output::harmless(vendor), LONGEST_VENDOR)),
+        Some(vendor) => Cell::from(clipped(&runtime::output::sanitize(vendor), LONGEST_VENDOR)),
         None if device.made_up => Cell::toned("made up", Tone::Dim),
         None => Cell::or_dash(None::<String>),
     }

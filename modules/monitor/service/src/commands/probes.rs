@@ -7,7 +7,7 @@ use clap::Args;
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, units, wrap};
+use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, sanitize, units, wrap};
 
 /// Show measurements of the network stack
 #[derive(Args, Debug)]
@@ -58,8 +58,8 @@ fn print(probe: &Probe, output: &mut Output<'_>) -> io::Result<()> {
         (false, Some(reason)) => (format!("off: {reason}"), Tone::Warn),
         (false, None) => ("off".to_owned(), Tone::Warn),
     };
-    let title = output.toned(Tone::Bold, &harmless(&probe.name));
-    let word = output.toned(tone, &harmless(&word));
+    let title = output.toned(Tone::Bold, &sanitize(&probe.name));
+    let word = output.toned(tone, &sanitize(&word));
     output.line(&format!("{title}: {word}"))?;
     let mut help = probe.help.clone();
     for (number, what) in [
@@ -70,7 +70,7 @@ fn print(probe: &Probe, output: &mut Output<'_>) -> io::Result<()> {
             help.push_str(&format!("; {} {what}", units::count(number)));
         }
     }
-    for line in wrap(&harmless(&help), WIDTH - 2) {
+    for line in wrap(&sanitize(&help), WIDTH - 2) {
         output.line(&format!("  {line}"))?;
     }
     if probe.records.is_empty() {

@@ -44,6 +44,6 @@ pub fn run(args: &TopArgs) -> Result<(), Error> {
     let socket = socket(&args.connection);
     screen::run(socket, args.charset.charset(), colour).map_err(|error| {
         let hint = "check whether the terminal still exists";
-        Error::because("cannot draw on the terminal", &error, hint)
+        Error::with_cause("cannot draw on the terminal", &error, hint)
     })
 }

@@ -14,7 +14,7 @@ use tracing::error;
 
 use history::devices::{self, DeviceSettings, Label};
 use runtime::config::{self, Section};
-use runtime::kept;
+use runtime::persisted;
 
 /// Default file in the first network namespace.
 const FILE: &str = "/var/lib/weir/devices";
@@ -35,7 +35,7 @@ const LOST: &str = "device names from the page are lost";
 #[derive(Debug, Default)]
 pub struct Choices {
     /// `None`: nothing is kept, and so nothing can be given.
-    file: Option<kept::Writer>,
+    file: Option<persisted::Writer>,
     /// Problem found when reading the file, and a hint.
     found: Option<(String, &'static str)>,
     /// Error of the last attempt to write the file.
@@ -56,7 +56,7 @@ impl Choices {
         let foreign = path.exists() && !(path.is_file() && (is_short(&path) || begins(&path)));
         let octets = match foreign {
             true => Vec::new(),
-            false => kept::read(&path, LOST),
+            false => persisted::read(&path, LOST),
         };
         let text = String::from_utf8_lossy(&octets);
         let section = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
@@ -69,12 +69,12 @@ impl Choices {
             choices.found = Some((what, UNWRITTEN));
             return (choices, BTreeMap::new());
         }
-        let writer = kept::Writer::new(path.clone());
+        let writer = persisted::Writer::new(path.clone());
         if let Some(first) = errors.first() {
-            kept::put_aside(&path, first, "valid entries are kept");
+            persisted::quarantine(&path, first, "valid entries are kept");
             let what = format!("{named} was damaged, and was set aside: {first}");
             choices.found = Some((what, DAMAGED));
-            writer.owe();
+            writer.mark_dirty();
         }
         choices.file = Some(writer);
         (choices, devices::labels(&effective))
@@ -82,7 +82,7 @@ impl Choices {
 
     /// The folder in which it is written.
     pub fn folder(&self) -> Option<PathBuf> {
-        self.file.as_ref().map(kept::Writer::folder)
+        self.file.as_ref().map(persisted::Writer::folder)
     }
 
     /// Returns the present problem, and a hint.
@@ -113,7 +113,7 @@ impl Choices {
             )
         })?;
         let text = text(given);
-        if text.len() as u64 > kept::LONGEST && more {
+        if text.len() as u64 > persisted::LONGEST && more {
             return Err(Problem::new(
                 409,
                 "full",
@@ -141,8 +141,8 @@ impl Choices {
     }
 
     /// Returns the writer if a write is still pending.
-    fn owing(&self) -> Option<&kept::Writer> {
-        self.file.as_ref().filter(|file| file.owes())
+    fn owing(&self) -> Option<&persisted::Writer> {
+        self.file.as_ref().filter(|file| file.is_dirty())
     }
 
     /// Repeats a failed write, from a thread of its own.
@@ -167,7 +167,7 @@ impl Choices {
 }
 
 fn is_short(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|file| file.len() <= kept::LONGEST)
+    fs::metadata(path).is_ok_and(|file| file.len() <= persisted::LONGEST)
 }
 
 /// Returns true if the file has weir's header.

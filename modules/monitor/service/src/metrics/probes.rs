@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use answers::{Probe, ProbeKind, ProbeRecord, Probes};
-use api::metrics::{Kind, Metric, Text};
+use api::metrics::{Exposition, Kind, Metric};
 
 const ACTIVE: Metric = Metric {
     name: "weir_probe_active",
@@ -23,7 +23,7 @@ const MISSED: Metric = Metric {
 type Sums<'a> = BTreeMap<(&'a str, &'a str), ProbeRecord>;
 
 /// Writes the records of all probes.
-pub fn probes(text: &mut Text, probes: &Probes) {
+pub fn probes(text: &mut Exposition, probes: &Probes) {
     let active = || probes.probes.iter().filter(|probe| probe.active);
     for probe in active() {
         one(text, probe);
@@ -39,7 +39,7 @@ pub fn probes(text: &mut Text, probes: &Probes) {
     }
 }
 
-fn one(text: &mut Text, probe: &Probe) {
+fn one(text: &mut Exposition, probe: &Probe) {
     // Prometheus' base units: seconds.
     let (unit, scale) = match probe.unit.as_str() {
         "microseconds" => ("seconds", Some(6)),
@@ -163,7 +163,7 @@ mod tests {
         let probes = Probes {
             probes: vec![drops, delay, off],
         };
-        let mut text = Text::default();
+        let mut text = Exposition::default();
         super::probes(&mut text, &probes);
         assert_eq!(
             text.end(),

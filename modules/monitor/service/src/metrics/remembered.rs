@@ -1,7 +1,7 @@
 //! Metrics of the table of conversations.
 
-use answers::Remembered;
-use api::metrics::Text;
+use answers::MonitorStatus;
+use api::metrics::Exposition;
 
 api::metrics! {
     CONVERSATIONS "weir_conversations" Gauge &[], "Conversations that are remembered.";
@@ -13,7 +13,7 @@ api::metrics! {
 }
 
 /// Writes it.
-pub fn remembered(text: &mut Text, remembered: &Remembered) {
+pub fn remembered(text: &mut Exposition, remembered: &MonitorStatus) {
     for (metric, value) in [
         (CONVERSATIONS, remembered.conversations),
         (CAPACITY, remembered.capacity),

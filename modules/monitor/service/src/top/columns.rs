@@ -2,15 +2,15 @@
 
 use std::cmp::Ordering;
 
-use answers::{Device, Rate, Talk};
+use answers::{Conversation, Device, Rate};
 
-use crate::commands::devices::{in_the_lan, shown_name};
-use crate::commands::talks::{far, station};
-use runtime::output::harmless;
+use crate::commands::conversations::{remote, station};
+use crate::commands::devices::{display_name, in_the_lan};
+use runtime::output::sanitize;
 
 /// Layout of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct ColumnLayout {
     pub(super) title: &'static str,
     /// Width that it takes at least.
     least: u16,
@@ -31,7 +31,7 @@ pub(super) trait Column: Copy + PartialEq + 'static {
     /// Sortable columns, in the order of the digits' keys.
     const SORTS: &'static [Self];
     /// Returns the layout of the column.
-    fn look(self) -> Look;
+    fn layout(self) -> ColumnLayout;
     /// Order of two rows: the lesser row comes first.
     fn order(self, a: &Self::Row, b: &Self::Row) -> Ordering;
 
@@ -45,14 +45,14 @@ pub(super) trait Column: Copy + PartialEq + 'static {
             .filter(|column| Some(**column) != without)
         {
             let gap = u16::from(!chosen.is_empty());
-            let Some(rest) = left.checked_sub(column.look().least + gap) else {
+            let Some(rest) = left.checked_sub(column.layout().least + gap) else {
                 break;
             };
             left = rest;
-            chosen.push((*column, column.look().least));
+            chosen.push((*column, column.layout().least));
         }
         for (column, own) in &mut chosen {
-            let more = (column.look().most - *own).min(left);
+            let more = (column.layout().most - *own).min(left);
             *own += more;
             left -= more;
         }
@@ -64,12 +64,12 @@ pub(super) trait Column: Copy + PartialEq + 'static {
 
 /// Columns of the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OfDevice {
+pub(super) enum DeviceColumn {
     Name,
     Down,
     Up,
     Minute,
-    Talks,
+    Conversations,
     Received,
     Sent,
     InLan,
@@ -81,7 +81,7 @@ pub(super) enum OfDevice {
     Mac,
 }
 
-impl Column for OfDevice {
+impl Column for DeviceColumn {
     type Row = Device;
     const ALL: &'static [Self] = &[
         Self::Name,
@@ -94,7 +94,7 @@ impl Column for OfDevice {
         Self::Received,
         Self::Sent,
         Self::InLan,
-        Self::Talks,
+        Self::Conversations,
         Self::Lan,
         Self::Wan,
         Self::Note,
@@ -104,7 +104,7 @@ impl Column for OfDevice {
         Self::Down,
         Self::Up,
         Self::Minute,
-        Self::Talks,
+        Self::Conversations,
         Self::Received,
         Self::Sent,
         Self::Note,
@@ -121,18 +121,18 @@ impl Column for OfDevice {
         Self::Up,
         Self::Received,
         Self::Sent,
-        Self::Talks,
+        Self::Conversations,
         Self::Lan,
         Self::Wan,
     ];
 
-    fn look(self) -> Look {
+    fn layout(self) -> ColumnLayout {
         let (title, least, most, right) = match self {
             Self::Name => ("DEVICE", 14, 20, false),
             Self::Down => ("DOWN b/s", 8, 8, true),
             Self::Up => ("UP b/s", 8, 8, true),
             Self::Minute => ("LAST MINUTE", 15, 30, false),
-            Self::Talks => ("TALKS", 6, 6, true),
+            Self::Conversations => ("TALKS", 6, 6, true),
             Self::Received => ("RECEIVED", 10, 10, true),
             Self::Sent => ("SENT", 10, 10, true),
             Self::InLan => ("IN LAN", 10, 10, true),
@@ -143,7 +143,7 @@ impl Column for OfDevice {
             Self::Port => ("PORT", 8, 12, false),
             Self::Mac => ("MAC", 17, 17, false),
         };
-        Look {
+        ColumnLayout {
             title,
             least,
             most,
@@ -156,13 +156,13 @@ impl Column for OfDevice {
         let wait = |device: &Device| device.latency.clone().unwrap_or_default();
         let first = match self {
             Self::Name | Self::Note | Self::Address | Self::Port | Self::Mac => {
-                let name = |device| harmless(shown_name(device)).to_lowercase();
+                let name = |device| sanitize(display_name(device)).to_lowercase();
                 name(a).cmp(&name(b))
             }
             Self::Down => b.rate.received.cmp(&a.rate.received),
             Self::Up => b.rate.sent.cmp(&a.rate.sent),
             Self::Minute => rate(b.rate).cmp(&rate(a.rate)),
-            Self::Talks => b.talks.cmp(&a.talks),
+            Self::Conversations => b.talks.cmp(&a.talks),
             Self::Received => b.received.bytes.cmp(&a.received.bytes),
             Self::Sent => b.sent.bytes.cmp(&a.sent.bytes),
             Self::InLan => in_the_lan(b).cmp(&in_the_lan(a)),
@@ -180,14 +180,14 @@ fn longest(a: Option<f64>, b: Option<f64>) -> Ordering {
 
 /// Columns of the conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OfTalk {
-    Far,
+pub(super) enum ConversationColumn {
+    Remote,
     Device,
     Down,
     Up,
     Received,
     Sent,
-    For,
+    Application,
     Protocol,
     Lan,
     Wan,
@@ -196,14 +196,14 @@ pub(super) enum OfTalk {
     Station,
 }
 
-impl Column for OfTalk {
-    type Row = Talk;
+impl Column for ConversationColumn {
+    type Row = Conversation;
     const ALL: &'static [Self] = &[
         Self::Device,
         Self::Station,
         Self::Protocol,
-        Self::Far,
-        Self::For,
+        Self::Remote,
+        Self::Application,
         Self::Down,
         Self::Up,
         Self::Received,
@@ -214,13 +214,13 @@ impl Column for OfTalk {
         Self::Hook,
     ];
     const RANKS: &'static [Self] = &[
-        Self::Far,
+        Self::Remote,
         Self::Down,
         Self::Up,
         Self::Device,
         Self::Received,
         Self::Sent,
-        Self::For,
+        Self::Application,
         Self::Wan,
         Self::Protocol,
         Self::Hook,
@@ -229,7 +229,7 @@ impl Column for OfTalk {
         Self::Station,
     ];
     const SORTS: &'static [Self] = &[
-        Self::Far,
+        Self::Remote,
         Self::Down,
         Self::Up,
         Self::Received,
@@ -239,15 +239,15 @@ impl Column for OfTalk {
         Self::Wan,
     ];
 
-    fn look(self) -> Look {
+    fn layout(self) -> ColumnLayout {
         let (title, least, most, right) = match self {
-            Self::Far => ("FAR END", 24, 48, false),
+            Self::Remote => ("FAR END", 24, 48, false),
             Self::Device => ("DEVICE", 12, 20, false),
             Self::Down => ("DOWN b/s", 8, 8, true),
             Self::Up => ("UP b/s", 8, 8, true),
             Self::Received => ("RECEIVED", 10, 10, true),
             Self::Sent => ("SENT", 10, 10, true),
-            Self::For => ("FOR", 8, 10, false),
+            Self::Application => ("FOR", 8, 10, false),
             Self::Protocol => ("PROTO", 5, 5, false),
             Self::Lan => ("LAN ms", 7, 7, true),
             Self::Wan => ("WAN ms", 7, 7, true),
@@ -255,7 +255,7 @@ impl Column for OfTalk {
             Self::Uplink => ("UPLINK", 8, 12, false),
             Self::Station => ("ADDRESS", 21, 30, false),
         };
-        Look {
+        ColumnLayout {
             title,
             least,
             most,
@@ -263,14 +263,15 @@ impl Column for OfTalk {
         }
     }
 
-    fn order(self, a: &Talk, b: &Talk) -> Ordering {
-        let wait = |talk: &Talk| talk.latency.clone().unwrap_or_default();
-        let text = |of: &dyn Fn(&Talk) -> String| of(a).to_lowercase().cmp(&of(b).to_lowercase());
+    fn order(self, a: &Conversation, b: &Conversation) -> Ordering {
+        let wait = |talk: &Conversation| talk.latency.clone().unwrap_or_default();
+        let text =
+            |of: &dyn Fn(&Conversation) -> String| of(a).to_lowercase().cmp(&of(b).to_lowercase());
         let first = match self {
-            Self::Far | Self::For | Self::Protocol | Self::Hook | Self::Uplink => {
-                text(&|talk| far(talk, usize::MAX))
+            Self::Remote | Self::Application | Self::Protocol | Self::Hook | Self::Uplink => {
+                text(&|talk| remote(talk, usize::MAX))
             }
-            Self::Device | Self::Station => text(&|talk| harmless(station(talk))),
+            Self::Device | Self::Station => text(&|talk| sanitize(station(talk))),
             Self::Down => b.rate.received.cmp(&a.rate.received),
             Self::Up => b.rate.sent.cmp(&a.rate.sent),
             Self::Received => b.received.bytes.cmp(&a.received.bytes),
@@ -294,7 +295,7 @@ mod tests {
             let taken: u16 = columns.iter().map(|(_, own)| own + 1).sum();
             assert!(taken <= width + 1, "{width}: {columns:?}");
             for (column, own) in columns {
-                let look = column.look();
+                let look = column.layout();
                 assert!(
                     (look.least..=look.most).contains(&own) && look.title.len() <= usize::from(own)
                 );
@@ -309,12 +310,12 @@ mod tests {
 
     #[test]
     fn columns_never_take_more_than_there_is() {
-        check::<OfDevice>();
-        check::<OfTalk>();
+        check::<DeviceColumn>();
+        check::<ConversationColumn>();
         let titles = |width| {
-            OfDevice::fitting(width, None)
+            DeviceColumn::fitting(width, None)
                 .iter()
-                .map(|(column, _)| column.look().title)
+                .map(|(column, _)| column.layout().title)
                 .collect::<Vec<_>>()
         };
         assert_eq!(

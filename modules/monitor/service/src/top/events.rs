@@ -4,13 +4,13 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 use super::keys::Key;
-use super::state::Answer;
+use super::state::Response;
 
 /// Event of the loop.
 #[derive(Debug)]
 pub(super) enum Event {
     Key(Key),
-    Answer(Box<Answer>),
+    Answer(Box<Response>),
     /// The terminal has another size.
     Resized,
     /// Stops the program without a key.
@@ -21,9 +21,9 @@ pub(super) enum Event {
 
 /// Sends events from a thread; also a panic of the thread: without that event, the picture would
 /// stand still for ever.
-pub(super) struct Told(pub(super) Sender<Event>);
+pub(super) struct PanicReporter(pub(super) Sender<Event>);
 
-impl Drop for Told {
+impl Drop for PanicReporter {
     fn drop(&mut self) {
         if thread::panicking() {
             // If sending fails, the loop has ended.

@@ -1,25 +1,25 @@
 //! Filter of the lists.
 
-use answers::{Device, Talk};
+use answers::{Conversation, Device};
 
-use crate::commands::devices::shown_name;
-use crate::commands::talks::{far, protocol, socket, station};
-use runtime::output::harmless;
+use crate::commands::conversations::{protocol, remote, socket, station};
+use crate::commands::devices::display_name;
+use runtime::output::sanitize;
 
 /// Returns true if the name, an address or the port contains this text, in any case.
 pub(super) fn device(device: &Device, wanted: &str) -> bool {
-    let own = [shown_name(device), &device.mac, &device.port];
+    let own = [display_name(device), &device.mac, &device.port];
     let addresses = device.addresses.iter().map(String::as_str);
     wanted.is_empty() || contains(own.into_iter().chain(addresses), wanted)
 }
 
 /// Returns true if an end, the device, protocol, application or uplink contains the text.
-pub(super) fn talk(talk: &Talk, wanted: &str) -> bool {
+pub(super) fn conversation(talk: &Conversation, wanted: &str) -> bool {
     if wanted.is_empty() {
         return true;
     }
     let ends = [
-        far(talk, usize::MAX),
+        remote(talk, usize::MAX),
         socket(&talk.far, talk.far_port),
         socket(&talk.station, talk.station_port),
         protocol(talk),
@@ -33,5 +33,5 @@ pub(super) fn talk(talk: &Talk, wanted: &str) -> bool {
 /// Compares texts as displayed: a match must be visible.
 fn contains<'a>(mut texts: impl Iterator<Item = &'a str>, wanted: &str) -> bool {
     let wanted = wanted.to_lowercase();
-    texts.any(|text| harmless(text).to_lowercase().contains(&wanted))
+    texts.any(|text| sanitize(text).to_lowercase().contains(&wanted))
 }

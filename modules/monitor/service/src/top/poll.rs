@@ -6,20 +6,20 @@ use std::thread;
 
 use api::{Client, ClientError, with_query};
 
-use super::events::{Event, Told};
-use super::state::{Answer, Request, Trouble};
-use runtime::output::harmless;
+use super::events::{Event, PanicReporter};
+use super::state::{Problem, Request, Response};
+use runtime::output::sanitize;
 
 /// Answers requests, until their sender is dropped.
 pub(super) fn start(socket: PathBuf, requests: Receiver<Request>, events: Sender<Event>) {
     thread::spawn(move || {
-        let told = Told(events);
+        let told = PanicReporter(events);
         for request in requests {
-            let got = ask(&socket, &request).map_err(|error| Trouble {
-                what: harmless(&error.to_string()),
-                hint: harmless(&error.hint()),
+            let got = ask(&socket, &request).map_err(|error| Problem {
+                what: sanitize(&error.to_string()),
+                hint: sanitize(&error.hint()),
             });
-            let answer = Answer {
+            let answer = Response {
                 asked: request,
                 got,
             };
@@ -33,11 +33,11 @@ pub(super) fn start(socket: PathBuf, requests: Receiver<Request>, events: Sender
 fn ask(
     socket: &Path,
     request: &Request,
-) -> Result<(answers::Devices, Option<answers::Talks>), ClientError> {
+) -> Result<(answers::Devices, Option<answers::Conversations>), ClientError> {
     let client = Client::new(socket)?;
     let devices = client.get("/v1/devices")?;
     let talks = request
-        .talks
+        .conversations
         .as_ref()
         .map(|talks| client.get(&with_query("/v1/talks", talks)))
         .transpose()?;

@@ -4,7 +4,7 @@
 /// Position in a list. A row is identified by its key (`I`), not by its index: the row stays chosen
 /// when others overtake it.
 #[derive(Debug)]
-pub(super) struct Place<C, I> {
+pub(super) struct ListPosition<C, I> {
     /// Column by which it is sorted.
     pub(super) sort: C,
     /// The other way around.
@@ -18,7 +18,7 @@ pub(super) struct Place<C, I> {
     page: usize,
 }
 
-impl<C: Copy + PartialEq, I: Clone + PartialEq> Place<C, I> {
+impl<C: Copy + PartialEq, I: Clone + PartialEq> ListPosition<C, I> {
     /// At the top.
     pub(super) fn new(sort: C) -> Self {
         Self {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_row_stays_chosen_when_others_overtake_it() {
-        let mut place = Place::<u8, char>::new(0);
+        let mut place = ListPosition::<u8, char>::new(0);
         let rows = ['a', 'b', 'c', 'd'];
         assert_eq!(place.chosen(&rows), Some('a'));
         place.step(2, &rows);
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn the_chosen_row_is_seen() {
         let rows: Vec<usize> = (0..100).collect();
-        let mut place = Place::<u8, usize>::new(0);
+        let mut place = ListPosition::<u8, usize>::new(0);
         assert_eq!(place.fit(10, &rows), (0, 0));
         place.turn(1, &rows);
         assert_eq!(place.fit(10, &rows), (1, 10));
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn sorts_by_columns_and_back() {
-        let mut place = Place::<char, u8>::new('a');
+        let mut place = ListPosition::<char, u8>::new('a');
         place.sort_by('a');
         assert_eq!((place.sort, place.reversed), ('a', true));
         place.sort_by('b');

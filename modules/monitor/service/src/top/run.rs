@@ -9,7 +9,7 @@ use std::time::Instant;
 use cli::screen::{Screen, Use, signals};
 use ratatui::crossterm::event;
 
-use super::events::{Event, Told};
+use super::events::{Event, PanicReporter};
 use super::keys::Key;
 use super::state::{Action, State};
 use super::{poll, view};
@@ -65,7 +65,7 @@ pub fn run(socket: PathBuf, charset: Charset, colour: bool) -> io::Result<()> {
 
 /// Reads keys in a thread that ends with the process, or with the terminal.
 fn keys(events: Sender<Event>) {
-    let told = Told(events);
+    let told = PanicReporter(events);
     thread::spawn(move || {
         loop {
             let event = match event::read() {

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use answers::{Device, Devices, Talk, TalkSort, Talks, TalksQuery};
+use answers::{Conversation, ConversationSort, Conversations, ConversationsQuery, Device, Devices};
 
-use super::columns::{Column, OfDevice, OfTalk};
+use super::columns::{Column, ConversationColumn, DeviceColumn};
 use super::find;
 use super::keys::Key;
-use super::rows::Place;
+use super::rows::ListPosition;
 use super::samples::Samples;
-use crate::commands::talks::seen_inside;
+use crate::commands::conversations::from_inside;
 use runtime::output::Charset;
 
 /// Interval of requests to the daemon.
@@ -27,19 +27,19 @@ const LONGEST_FILTER: usize = 64;
 /// Request to the daemon: devices always, and conversations where they are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
-    pub(super) talks: Option<TalksQuery>,
+    pub(super) conversations: Option<ConversationsQuery>,
 }
 
 /// Result of a [`Request`].
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) asked: Request,
-    pub(super) got: Result<(Devices, Option<Talks>), Trouble>,
+    pub(super) got: Result<(Devices, Option<Conversations>), Problem>,
 }
 
 /// Reason for a missing answer, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct Problem {
     pub(super) what: String,
     pub(super) hint: String,
 }
@@ -57,7 +57,7 @@ pub(super) enum Action {
 pub(super) enum View {
     Devices,
     /// Conversations: of the device with this hardware address, or of all.
-    Talks(Option<String>),
+    Conversations(Option<String>),
 }
 
 /// State of the display.
@@ -70,10 +70,10 @@ pub(super) struct State {
     /// The last answer.
     pub(super) devices: Option<Devices>,
     /// Conversations, if they are displayed.
-    pub(super) talks: Option<Talks>,
+    pub(super) conversations: Option<Conversations>,
     pub(super) samples: Samples,
-    pub(super) of_devices: Place<OfDevice, String>,
-    pub(super) of_talks: Place<OfTalk, u64>,
+    pub(super) device_list: ListPosition<DeviceColumn, String>,
+    pub(super) conversation_list: ListPosition<ConversationColumn, u64>,
     /// Only what contains this.
     pub(super) filter: String,
     /// Keys are letters of the filter.
@@ -85,7 +85,7 @@ pub(super) struct State {
     /// True if the details of a conversation are displayed.
     pub(super) detail: bool,
     /// Reason why the last request failed.
-    trouble: Option<Trouble>,
+    problem: Option<Problem>,
     /// Time of the request without an answer so far.
     waiting: Option<Duration>,
     /// Time of the next request.
@@ -100,17 +100,17 @@ impl State {
             colour,
             view: View::Devices,
             devices: None,
-            talks: None,
+            conversations: None,
             samples: Samples::default(),
-            of_devices: Place::new(OfDevice::Down),
-            of_talks: Place::new(OfTalk::Down),
+            device_list: ListPosition::new(DeviceColumn::Down),
+            conversation_list: ListPosition::new(ConversationColumn::Down),
             filter: String::new(),
             typing: false,
             paused: false,
             uplinks: false,
             help: false,
             detail: false,
-            trouble: None,
+            problem: None,
             waiting: None,
             next: Duration::ZERO,
         }
@@ -136,15 +136,15 @@ impl State {
     }
 
     fn wanted(&self) -> Request {
-        let View::Talks(device) = &self.view else {
+        let View::Conversations(device) = &self.view else {
             return Request::default();
         };
-        let sort = match self.of_talks.sort {
-            OfTalk::Received | OfTalk::Sent => TalkSort::Bytes,
-            _ => TalkSort::Rate,
+        let sort = match self.conversation_list.sort {
+            ConversationColumn::Received | ConversationColumn::Sent => ConversationSort::Bytes,
+            _ => ConversationSort::Rate,
         };
         Request {
-            talks: Some(TalksQuery {
+            conversations: Some(ConversationsQuery {
                 device: device.clone(),
                 port: None,
                 sort,
@@ -154,22 +154,24 @@ impl State {
     }
 
     /// Handles a response of the daemon, or its absence.
-    pub(super) fn answer(&mut self, answer: Answer, now: Duration) {
+    pub(super) fn answer(&mut self, answer: Response, now: Duration) {
         self.waiting = None;
         if self.paused {
             return;
         }
         match answer.got {
-            Err(trouble) => self.trouble = Some(trouble),
+            Err(trouble) => self.problem = Some(trouble),
             Ok((devices, talks)) => {
-                self.trouble = None;
+                self.problem = None;
                 self.samples.add(&devices, now);
                 self.devices = Some(devices);
                 // The user may have changed the view meanwhile.
                 if answer.asked == self.wanted() {
-                    self.talks = talks;
-                    if let (View::Talks(None), Some(answer)) = (&self.view, &mut self.talks) {
-                        answer.talks.iter_mut().for_each(seen_inside);
+                    self.conversations = talks;
+                    if let (View::Conversations(None), Some(answer)) =
+                        (&self.view, &mut self.conversations)
+                    {
+                        answer.talks.iter_mut().for_each(from_inside);
                     }
                 } else {
                     self.next = now;
@@ -179,8 +181,8 @@ impl State {
     }
 
     /// Returns the reason why the picture is out of date; `None`: the picture is current.
-    pub(super) fn trouble(&self, now: Duration) -> Option<(String, &str)> {
-        if let Some(trouble) = &self.trouble {
+    pub(super) fn problem(&self, now: Duration) -> Option<(String, &str)> {
+        if let Some(trouble) = &self.problem {
             return Some((trouble.what.clone(), &trouble.hint));
         }
         let since = now.saturating_sub(self.waiting?);
@@ -223,20 +225,24 @@ impl State {
             }
             Key::Char('u') => self.uplinks = !self.uplinks,
             Key::Char('r') => match self.view {
-                View::Devices => self.of_devices.reversed = !self.of_devices.reversed,
-                View::Talks(_) => self.of_talks.reversed = !self.of_talks.reversed,
+                View::Devices => self.device_list.reversed = !self.device_list.reversed,
+                View::Conversations(_) => {
+                    self.conversation_list.reversed = !self.conversation_list.reversed
+                }
             },
             Key::Char(letter @ ('s' | 'S' | '<' | '>')) => {
                 let forward = matches!(letter, 's' | '>');
                 match self.view {
-                    View::Devices => self.of_devices.sort_by_next(OfDevice::SORTS, forward),
-                    View::Talks(_) => self.of_talks.sort_by_next(OfTalk::SORTS, forward),
+                    View::Devices => self.device_list.sort_by_next(DeviceColumn::SORTS, forward),
+                    View::Conversations(_) => self
+                        .conversation_list
+                        .sort_by_next(ConversationColumn::SORTS, forward),
                 }
             }
             Key::Char(digit @ '1'..='9') => self.sort_by(digit),
             Key::Tab | Key::Char('c') => self.show(
                 if self.view == View::Devices {
-                    View::Talks(None)
+                    View::Conversations(None)
                 } else {
                     View::Devices
                 },
@@ -273,14 +279,14 @@ impl State {
             return;
         };
         match self.view {
-            View::Devices => OfDevice::SORTS
+            View::Devices => DeviceColumn::SORTS
                 .get(index)
                 .into_iter()
-                .for_each(|column| self.of_devices.sort_by(*column)),
-            View::Talks(_) => OfTalk::SORTS
+                .for_each(|column| self.device_list.sort_by(*column)),
+            View::Conversations(_) => ConversationColumn::SORTS
                 .get(index)
                 .into_iter()
-                .for_each(|column| self.of_talks.sort_by(*column)),
+                .for_each(|column| self.conversation_list.sort_by(*column)),
         }
     }
 
@@ -288,11 +294,11 @@ impl State {
         match self.view {
             View::Devices => {
                 let rows = self.macs();
-                walk(&mut self.of_devices, key, &rows);
+                walk(&mut self.device_list, key, &rows);
             }
-            View::Talks(_) => {
+            View::Conversations(_) => {
                 let rows = self.ids();
-                walk(&mut self.of_talks, key, &rows);
+                walk(&mut self.conversation_list, key, &rows);
             }
         }
     }
@@ -300,11 +306,13 @@ impl State {
     fn enter(&mut self, now: Duration) {
         match self.view {
             View::Devices => {
-                if let Some(mac) = self.of_devices.chosen(&self.macs()) {
-                    self.show(View::Talks(Some(mac)), now);
+                if let Some(mac) = self.device_list.chosen(&self.macs()) {
+                    self.show(View::Conversations(Some(mac)), now);
                 }
             }
-            View::Talks(_) => self.detail = !self.detail && self.chosen_talk().is_some(),
+            View::Conversations(_) => {
+                self.detail = !self.detail && self.chosen_conversation().is_some()
+            }
         }
     }
 
@@ -322,10 +330,10 @@ impl State {
 
     fn show(&mut self, view: View, now: Duration) {
         self.view = view;
-        self.talks = None;
+        self.conversations = None;
         self.detail = false;
         self.filter.clear();
-        self.of_talks.go(0, &[]);
+        self.conversation_list.go(0, &[]);
         // The user waits, so the request is due at once. A pause ends, as a paused picture stays
         // empty.
         self.paused = false;
@@ -339,15 +347,22 @@ impl State {
             (self.uplinks || !device.uplink) && find::device(device, &self.filter)
         };
         let mut listed: Vec<&Device> = all.filter(fits).collect();
-        listed.sort_by(|a, b| turned(self.of_devices.sort.order(a, b), self.of_devices.reversed));
+        listed.sort_by(|a, b| turned(self.device_list.sort.order(a, b), self.device_list.reversed));
         listed
     }
 
     /// Conversations to list, in order.
-    pub(super) fn listed_talks(&self) -> Vec<&Talk> {
-        let all = self.talks.iter().flat_map(|answer| &answer.talks);
-        let mut listed: Vec<&Talk> = all.filter(|talk| find::talk(talk, &self.filter)).collect();
-        listed.sort_by(|a, b| turned(self.of_talks.sort.order(a, b), self.of_talks.reversed));
+    pub(super) fn listed_conversations(&self) -> Vec<&Conversation> {
+        let all = self.conversations.iter().flat_map(|answer| &answer.talks);
+        let mut listed: Vec<&Conversation> = all
+            .filter(|talk| find::conversation(talk, &self.filter))
+            .collect();
+        listed.sort_by(|a, b| {
+            turned(
+                self.conversation_list.sort.order(a, b),
+                self.conversation_list.reversed,
+            )
+        });
         listed
     }
 
@@ -359,24 +374,24 @@ impl State {
     }
 
     fn ids(&self) -> Vec<u64> {
-        self.listed_talks()
+        self.listed_conversations()
             .into_iter()
             .map(|talk| talk.id)
             .collect()
     }
 
     /// The conversation that is chosen.
-    pub(super) fn chosen_talk(&self) -> Option<&Talk> {
-        let listed = self.listed_talks();
+    pub(super) fn chosen_conversation(&self) -> Option<&Conversation> {
+        let listed = self.listed_conversations();
         let id = self
-            .of_talks
+            .conversation_list
             .chosen(&listed.iter().map(|talk| talk.id).collect::<Vec<_>>())?;
         listed.into_iter().find(|talk| talk.id == id)
     }
 
     /// The device whose conversations are shown.
     pub(super) fn shown_device(&self) -> Option<&Device> {
-        let View::Talks(Some(mac)) = &self.view else {
+        let View::Conversations(Some(mac)) = &self.view else {
             return None;
         };
         self.devices
@@ -390,7 +405,11 @@ fn turned(order: std::cmp::Ordering, reversed: bool) -> std::cmp::Ordering {
     if reversed { order.reverse() } else { order }
 }
 
-fn walk<C: Copy + PartialEq, I: Clone + PartialEq>(place: &mut Place<C, I>, key: Key, rows: &[I]) {
+fn walk<C: Copy + PartialEq, I: Clone + PartialEq>(
+    place: &mut ListPosition<C, I>,
+    key: Key,
+    rows: &[I],
+) {
     match key {
         Key::Up | Key::Char('k') => place.step(-1, rows),
         Key::Down | Key::Char('j') => place.step(1, rows),

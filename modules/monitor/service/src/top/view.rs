@@ -6,18 +6,18 @@ mod pen;
 
 use std::time::Duration;
 
-use answers::{Device, Talk};
+use answers::{Conversation, Device};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
 use super::chart::{self, Fold};
-use super::columns::{Column, OfDevice, OfTalk};
-use super::rows::Place;
+use super::columns::{Column, ConversationColumn, DeviceColumn};
+use super::rows::ListPosition;
 use super::samples::{Minute, Sample, everything};
 use super::state::{State, View};
-use crate::commands::devices::{in_the_lan, note, shown_name};
-use crate::commands::talks::{far, protocol, socket, station};
+use crate::commands::conversations::{protocol, remote, socket, station};
+use crate::commands::devices::{display_name, in_the_lan, note};
 use pen::Pen;
 use runtime::output::{Charset, Tone, units, width};
 
@@ -25,7 +25,7 @@ use runtime::output::{Charset, Tone, units, width};
 const LEAST: (u16, u16) = (40, 8);
 
 /// A way: its word, its colour, and which part of a sample it is.
-type Way = (&'static str, Color, fn(Sample) -> u64);
+type ChartSeries = (&'static str, Color, fn(Sample) -> u64);
 
 /// Draws all of it.
 pub(super) fn draw(state: &mut State, now: Duration, area: Rect, buffer: &mut Buffer) {
@@ -38,7 +38,7 @@ pub(super) fn draw(state: &mut State, now: Duration, area: Rect, buffer: &mut Bu
     title(state, now, area, &mut pen);
     let mut top = area.y + 1;
     top += charts(state, area, top, &mut pen);
-    if let View::Talks(_) = state.view {
+    if let View::Conversations(_) = state.view {
         top += detail::device(state, area, top, &mut pen);
     }
     let bottom = area.bottom() - 1;
@@ -46,14 +46,14 @@ pub(super) fn draw(state: &mut State, now: Duration, area: Rect, buffer: &mut Bu
     if state.help {
         detail::help(list, &mut pen);
     } else if state.detail
-        && let Some(talk) = state.chosen_talk()
+        && let Some(talk) = state.chosen_conversation()
     {
-        detail::talk(state, &talk.clone(), list, &mut pen);
+        detail::conversation(state, &talk.clone(), list, &mut pen);
     } else {
         state.detail = false;
         match state.view {
             View::Devices => devices(state, list, &mut pen),
-            View::Talks(_) => talks(state, list, &mut pen),
+            View::Conversations(_) => conversations(state, list, &mut pen),
         }
     }
     footer::draw(
@@ -81,7 +81,7 @@ fn title(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) {
         ));
     }
     pen.line(area, 0, &text, bold);
-    let word = match (state.paused, state.trouble(now).is_some()) {
+    let word = match (state.paused, state.problem(now).is_some()) {
         (true, _) => "PAUSED",
         (false, true) => "NO ANSWER",
         (false, false) => return,
@@ -104,7 +104,7 @@ fn charts(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> u16 {
     let none = Minute::new();
     let device = state.shown_device();
     let (minute, whose, rate) = match (&state.view, device) {
-        (View::Talks(Some(mac)), device) => {
+        (View::Conversations(Some(mac)), device) => {
             let rate = device.map(|device| (device.rate.received, device.rate.sent));
             (
                 state.samples.device(mac).unwrap_or(&none),
@@ -123,7 +123,7 @@ fn charts(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> u16 {
         Rect::new(area.x, top, half - 1, rows + 1),
         Rect::new(area.x + half, top, area.width - half, rows + 1),
     ];
-    let ways: [Way; 2] = [
+    let ways: [ChartSeries; 2] = [
         ("down", Color::Green, |sample| u64::from(sample.down)),
         ("up", Color::Cyan, |sample| u64::from(sample.up)),
     ];
@@ -169,7 +169,7 @@ fn uplinks(state: &State) -> String {
 
 /// A list's heading, and where its rows go.
 fn heading<C: Column, I: Clone + PartialEq>(
-    place: &Place<C, I>,
+    place: &ListPosition<C, I>,
     (charset, without): (Charset, Option<C>),
     area: Rect,
     pen: &mut Pen<'_>,
@@ -185,7 +185,7 @@ fn heading<C: Column, I: Clone + PartialEq>(
     let mut x = area.x + 2;
     let mut places = Vec::new();
     for (column, width) in C::fitting(area.width.saturating_sub(2), without) {
-        let look = column.look();
+        let look = column.layout();
         let cell = Rect::new(x, area.y, width, 1);
         pen.text(cell, look.title, bold, look.right);
         if column == place.sort {
@@ -207,7 +207,7 @@ fn heading<C: Column, I: Clone + PartialEq>(
 
 /// Rows of a list below their heading: calls `cell` for each column of each row that is seen.
 fn rows<C: Column, I: Clone + PartialEq, T>(
-    place: &mut Place<C, I>,
+    place: &mut ListPosition<C, I>,
     how: (Charset, Option<C>),
     (ids, listed): (&[I], &[T]),
     area: Rect,
@@ -231,7 +231,7 @@ fn rows<C: Column, I: Clone + PartialEq, T>(
                     y: line.y,
                     ..*place
                 },
-                column.look().right,
+                column.layout().right,
             );
         }
         if number == chosen {
@@ -251,7 +251,7 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
     let now = state.devices.as_ref().map_or(0, |answer| answer.now);
     let (samples, charset) = (&state.samples, state.charset);
     rows(
-        &mut state.of_devices,
+        &mut state.device_list,
         (charset, None),
         (&ids, &listed),
         area,
@@ -261,10 +261,10 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
             let latency = || device.latency.clone().unwrap_or_default();
             let mut style = Style::new();
             let text = match column {
-                OfDevice::Name => shown_name(device).to_owned(),
-                OfDevice::Down => units::count(device.rate.received),
-                OfDevice::Up => units::count(device.rate.sent),
-                OfDevice::Minute => {
+                DeviceColumn::Name => display_name(device).to_owned(),
+                DeviceColumn::Down => units::count(device.rate.received),
+                DeviceColumn::Up => units::count(device.rate.sent),
+                DeviceColumn::Minute => {
                     if let Some(minute) = samples.device(&device.mac) {
                         let style = pen.coloured(Color::Green);
                         chart::draw(
@@ -278,31 +278,31 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
                     }
                     return;
                 }
-                OfDevice::Talks => units::count(device.talks),
-                OfDevice::Received => units::bytes(device.received.bytes),
-                OfDevice::Sent => units::bytes(device.sent.bytes),
-                OfDevice::InLan => units::bytes(in_the_lan(device)),
-                OfDevice::Lan => wait(latency().lan),
-                OfDevice::Wan => wait(latency().wan),
-                OfDevice::Note => {
+                DeviceColumn::Conversations => units::count(device.talks),
+                DeviceColumn::Received => units::bytes(device.received.bytes),
+                DeviceColumn::Sent => units::bytes(device.sent.bytes),
+                DeviceColumn::InLan => units::bytes(in_the_lan(device)),
+                DeviceColumn::Lan => wait(latency().lan),
+                DeviceColumn::Wan => wait(latency().wan),
+                DeviceColumn::Note => {
                     let (text, tone) = note(device, now);
                     style = pen.tone(tone);
                     text
                 }
-                OfDevice::Address => device.addresses.first().cloned().unwrap_or_default(),
-                OfDevice::Port => device.port.clone(),
-                OfDevice::Mac => device.mac.clone(),
+                DeviceColumn::Address => device.addresses.first().cloned().unwrap_or_default(),
+                DeviceColumn::Port => device.port.clone(),
+                DeviceColumn::Mac => device.mac.clone(),
             };
             pen.text(place, &text, style, right);
         },
     );
 }
 
-fn talks(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
-    let listed: Vec<Talk> = state.listed_talks().into_iter().cloned().collect();
+fn conversations(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
+    let listed: Vec<Conversation> = state.listed_conversations().into_iter().cloned().collect();
     let ids: Vec<u64> = listed.iter().map(|talk| talk.id).collect();
     if listed.is_empty() {
-        let why = if state.talks.is_none() {
+        let why = if state.conversations.is_none() {
             "asking…"
         } else {
             "no conversation at the moment"
@@ -311,9 +311,10 @@ fn talks(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
     }
     let charset = state.charset;
     // In the view of one device, all rows belong to the device.
-    let own = matches!(state.view, View::Talks(Some(_))).then_some(OfTalk::Device);
+    let own =
+        matches!(state.view, View::Conversations(Some(_))).then_some(ConversationColumn::Device);
     rows(
-        &mut state.of_talks,
+        &mut state.conversation_list,
         (charset, own),
         (&ids, &listed),
         area,
@@ -322,21 +323,21 @@ fn talks(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
             let wait = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), units::milliseconds);
             let latency = || talk.latency.clone().unwrap_or_default();
             let text = match column {
-                OfTalk::Far => far(talk, usize::from(place.width)),
-                OfTalk::Device => station(talk).to_owned(),
-                OfTalk::Down => units::count(talk.rate.received),
-                OfTalk::Up => units::count(talk.rate.sent),
-                OfTalk::Received => units::bytes(talk.received.bytes),
-                OfTalk::Sent => units::bytes(talk.sent.bytes),
-                OfTalk::For => talk.application.clone().unwrap_or_default(),
-                OfTalk::Protocol => protocol(talk),
-                OfTalk::Lan => wait(latency().lan),
-                OfTalk::Wan => wait(latency().wan),
-                OfTalk::Hook => talk
+                ConversationColumn::Remote => remote(talk, usize::from(place.width)),
+                ConversationColumn::Device => station(talk).to_owned(),
+                ConversationColumn::Down => units::count(talk.rate.received),
+                ConversationColumn::Up => units::count(talk.rate.sent),
+                ConversationColumn::Received => units::bytes(talk.received.bytes),
+                ConversationColumn::Sent => units::bytes(talk.sent.bytes),
+                ConversationColumn::Application => talk.application.clone().unwrap_or_default(),
+                ConversationColumn::Protocol => protocol(talk),
+                ConversationColumn::Lan => wait(latency().lan),
+                ConversationColumn::Wan => wait(latency().wan),
+                ConversationColumn::Hook => talk
                     .hook
                     .map_or_else(|| "-".to_owned(), |hook| hook.to_string()),
-                OfTalk::Uplink => talk.uplink.clone().unwrap_or_default(),
-                OfTalk::Station => socket(&talk.station, talk.station_port),
+                ConversationColumn::Uplink => talk.uplink.clone().unwrap_or_default(),
+                ConversationColumn::Station => socket(&talk.station, talk.station_port),
             };
             pen.text(place, &text, Style::new(), right);
         },

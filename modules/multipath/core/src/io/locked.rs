@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kernel::io::{forget_marked, load_rules, read_tables, try_rules};
+use kernel::io::{delete_marked, load_rules, read_tables, try_rules};
 use tracing::{info, warn};
 
 use super::changes::Changes;
@@ -49,7 +49,7 @@ pub async fn lock(file: &Path, text: &str) -> Result<(), LockError> {
     load_rules(text).await.map_err(LockError::Rules)?;
     // A flow table of the kernel's forwards its packets without a look at the rules, for as long as
     // conntrack knows them.
-    if let Err(error) = forget_marked(0, TUNNEL_MARK) {
+    if let Err(error) = delete_marked(0, TUNNEL_MARK) {
         warn!(%error, "cannot end direct connections: those in a flow table may stay direct until they end");
     }
     Ok(())

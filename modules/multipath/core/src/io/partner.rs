@@ -16,19 +16,19 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 
 use super::changes::Changes;
-use super::seen::Seen;
-use super::serve::{self, Serving};
+use super::kernel_settings::KernelSettings;
+use super::observations::Observations;
+use super::serve::{self, PartnerState};
 use super::sessions::Sessions;
 use super::store::{Serves, Store, StoreError};
 use super::threads::{Threads, processors};
-use super::tuned::Tuned;
 use super::tunnel::{self, Datagrams, Tun};
 use super::{TunDevice, limits, socket};
 use crate::aead::Cipher;
-use crate::choice::Ports;
 use crate::net::TunnelNet;
 use crate::nft::{self, Partnering};
 use crate::reach::Reach;
+use crate::traffic_policy::Ports;
 use crate::welcome::{LEAST_MTU, Welcome};
 
 /// Longest packet of the tunnel: passes by all paths of 1492 bytes (PPPoE) and of 1500, by IPv4
@@ -97,10 +97,10 @@ pub enum ServeError {
 /// A running partner, until it is dropped.
 pub struct Partner {
     threads: Threads,
-    serving: Arc<Serving>,
+    serving: Arc<PartnerState>,
     net: TunnelNet,
     _serves: Serves,
-    _tuned: Tuned,
+    _tuned: KernelSettings,
     tunnel: Option<Sysctls>,
 }
 
@@ -123,12 +123,12 @@ impl Partner {
         let own = addresses().map_err(ServeError::Addresses)?;
         let nets = [Some(settings.net.ipv4), settings.net.ipv6];
         for net in nets.iter().flatten() {
-            if let Some(&address) = own.iter().find(|address| net.holds(address)) {
+            if let Some(&address) = own.iter().find(|address| net.contains(address)) {
                 return Err(ServeError::Net { net: *net, address });
             }
         }
         let sessions = Sessions::open(store)?;
-        let tuned = Tuned::new(&settings.state);
+        let tuned = KernelSettings::new(&settings.state);
         let limit = limits::raise();
         let routable = |ipv4: bool| {
             let mut own = own.iter();
@@ -165,7 +165,7 @@ impl Partner {
                 }
             }
         }
-        let serving = Arc::new(Serving::new(sessions, reach, welcome, net, limit));
+        let serving = Arc::new(PartnerState::new(sessions, reach, welcome, net, limit));
         let mut threads = Threads::new();
         for number in 0..processors() {
             for (place, &address) in settings.listen.iter().enumerate() {
@@ -278,7 +278,7 @@ async fn forward(
 }
 
 /// Follows the list of routers: permitted routers and forwarded ports. Stores observations.
-async fn keep_routers(mut rules: Option<Partnering>, net: TunnelNet, serving: &Serving) {
+async fn keep_routers(mut rules: Option<Partnering>, net: TunnelNet, serving: &PartnerState) {
     let mut kept = serving.sessions.figures(0);
     let mut written: Option<Instant> = None;
     let mut changes = Changes::of(nft::PARTNER_TABLE);
@@ -318,13 +318,13 @@ async fn keep_routers(mut rules: Option<Partnering>, net: TunnelNet, serving: &S
 }
 
 /// Writes down observations of routers.
-fn see(serving: &Serving, net: TunnelNet, serves: bool) {
+fn see(serving: &PartnerState, net: TunnelNet, serves: bool) {
     let sessions = &serving.sessions;
     // For people to read; no decision depends on it.
     #[expect(clippy::disallowed_methods)]
     let at = net::clock::unix_seconds();
     let began = at.saturating_sub(sessions.began().elapsed().as_secs());
-    let seen = Seen {
+    let seen = Observations {
         at,
         serves,
         net,
@@ -336,7 +336,7 @@ fn see(serving: &Serving, net: TunnelNet, serves: bool) {
 }
 
 /// Follows this machine's addresses: routers must not reach them.
-async fn keep_own(mut events: Events, serving: &Serving) {
+async fn keep_own(mut events: Events, serving: &PartnerState) {
     let learn = || match addresses() {
         Ok(own) => serving.reach.own(own),
         Err(error) => {

@@ -20,7 +20,7 @@ use kernel::{Event, Source};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, warn};
 
-use super::tuned::Tuned;
+use super::kernel_settings::KernelSettings;
 use crate::hints::{Hints, Use};
 use routing::Routing;
 
@@ -38,7 +38,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// See the module.
 pub struct Paths {
     routing: Routing,
-    tuned: Tuned,
+    tuned: KernelSettings,
     events: Events,
     uplinks: Uplinks,
     /// Time of the next full look.
@@ -58,7 +58,7 @@ pub struct Paths {
 
 impl Paths {
     /// Looks at the kernel's tables in this thread's network namespace; removes the remains of a
-    /// weir that was killed. `folder`: see [`Tuned::new`]; `hints`: the user's, about paths.
+    /// weir that was killed. `folder`: see [`KernelSettings::new`]; `hints`: the user's, about paths.
     ///
     /// # Errors
     /// The kernel does not answer.
@@ -66,7 +66,7 @@ impl Paths {
         let events = Events::open(Source::Route)?;
         let mut paths = Self {
             routing: Routing::open()?,
-            tuned: Tuned::new(folder),
+            tuned: KernelSettings::new(folder),
             events,
             uplinks: Uplinks::default(),
             due: None,

@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use tracing::debug;
 
-use super::share::Share;
-use super::turns::Turn;
+use super::ordering::PendingConnection;
+use super::proxy_state::ProxyState;
 use super::{pump, sealed, socket, wire};
 use crate::encrypt::Encrypt;
 use crate::frame::Kind;
@@ -45,7 +45,7 @@ const SESSION: Duration = Duration::from_millis(2500);
 const REST: Duration = Duration::from_millis(50);
 
 /// Accepts and carries connections, for ever: one thread's share of the work.
-pub async fn accept(listener: TcpListener, share: Arc<Share>) {
+pub async fn accept(listener: TcpListener, share: Arc<ProxyState>) {
     loop {
         let (client, turn) = match poll_fn(|cx| next(&listener, &share, cx)).await {
             Ok(accepted) => accepted,
@@ -72,9 +72,9 @@ pub async fn accept(listener: TcpListener, share: Arc<Share>) {
 /// is counted in the order in which clients began them.
 fn next(
     listener: &TcpListener,
-    share: &Share,
+    share: &ProxyState,
     context: &mut Context<'_>,
-) -> Poll<io::Result<(TcpStream, Turn)>> {
+) -> Poll<io::Result<(TcpStream, PendingConnection)>> {
     share.turns.one_at_a_time(|turns| {
         let (client, from) = ready!(listener.poll_accept(context))?;
         let turn = turns.take(plain(from), plain(client.local_addr()?));
@@ -82,7 +82,7 @@ fn next(
     })
 }
 
-async fn carry(client: TcpStream, turn: Turn, share: &Share) {
+async fn carry(client: TcpStream, turn: PendingConnection, share: &ProxyState) {
     let (from, destination) = (turn.client, turn.destination);
     socket::settle(&client);
     let mut given = share.given.take(from.ip(), usize::MAX);
@@ -154,8 +154,8 @@ enum Failure {
 /// is encrypted; the client's bytes so far are already sent.
 async fn through(
     client: &TcpStream,
-    turn: &Turn,
-    share: &Share,
+    turn: &PendingConnection,
+    share: &ProxyState,
 ) -> Result<(TcpStream, Option<sealed::Ends>), Failure> {
     let (mut first, mut doubted, encrypt) = (Vec::new(), None, share.encrypt());
     // Twice: a restarted partner does not know the session, and anybody can send a reset.
@@ -247,7 +247,7 @@ async fn ask(
 
 /// Connects to the partner, at one of these addresses, by the first path that answers: each path
 /// gets a little time before the next is tried as well.
-pub async fn dial(share: &Share, partner: &[SocketAddr]) -> io::Result<TcpStream> {
+pub async fn dial(share: &ProxyState, partner: &[SocketAddr]) -> io::Result<TcpStream> {
     let race = async {
         let (partner, sources) = share.ways(partner);
         let partner = partner.ok_or(io::ErrorKind::HostUnreachable)?;

@@ -19,23 +19,23 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, sleep};
 use tracing::{debug, error, info, warn};
 
-use super::conduct::Conduct;
-use super::partnership::{self, News};
+use super::partner_session::{self, PartnerEvent};
 use super::paths::Paths;
-use super::share::{Health, Known, Share};
+use super::proxy_state::{Health, PathInfo, ProxyState};
 use super::state::{Connection, SharedState, State};
 use super::threads::{Stop, Threads, processors};
+use super::traffic_settings::TrafficSettings;
 use super::tunnel::{self, Tun};
 use super::{TunDevice, limits, locked, proxy, socket};
-use crate::choice::{Forward, Ports};
+use crate::backup_reminders::BackupReminders;
 use crate::gaps::Gaps;
-use crate::guard::Guard;
+use crate::goodput::GoodputMonitor;
 use crate::hints::{Hints, Use};
 use crate::identity::Identity;
 use crate::nft;
 use crate::pairing::Pairing;
 use crate::shares::Shares;
-use crate::unheard::Unheard;
+use crate::traffic_policy::{Forward, Ports};
 use crate::welcome::Welcome;
 
 use reserve::Reserve;
@@ -56,7 +56,7 @@ pub struct Settings {
     /// The router's own key; `None`: the key of the partner's line.
     pub own: Option<Identity>,
     /// Rules of clients' traffic. They may change meanwhile: see [`Router::conduct`].
-    pub conduct: Conduct,
+    pub conduct: TrafficSettings,
     /// The user's hints, by device. They may change meanwhile: see [`Router::hint`].
     pub hints: Hints,
     /// Folder that records changed kernel settings.
@@ -84,9 +84,9 @@ pub enum StartError {
 
 /// Running multipath, until it is dropped.
 pub struct Router {
-    share: Arc<Share>,
+    share: Arc<ProxyState>,
     state: Arc<SharedState>,
-    conduct: watch::Sender<Conduct>,
+    conduct: watch::Sender<TrafficSettings>,
     _threads: Threads,
 }
 
@@ -98,7 +98,7 @@ impl Router {
     /// See [`StartError`].
     pub fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, StartError> {
         let workers = processors();
-        let share = Share::new(limits::raise(), &settings.conduct, settings.hints.clone());
+        let share = ProxyState::new(limits::raise(), &settings.conduct, settings.hints.clone());
         let share = Arc::new(share);
         let state = Arc::new(SharedState::default());
         *state.lock() = State::of(&settings.pairings);
@@ -176,7 +176,7 @@ impl Router {
     }
 
     /// Applies other rules to new connections. Existing connections go on.
-    pub fn conduct(&self, conduct: Conduct) {
+    pub fn conduct(&self, conduct: TrafficSettings) {
         self.share.conduct(&conduct);
         self.conduct.send_replace(conduct);
     }
@@ -208,12 +208,12 @@ impl Router {
 /// The thread that manages paths, partner and rules.
 struct Control {
     settings: Settings,
-    conduct: watch::Receiver<Conduct>,
+    conduct: watch::Receiver<TrafficSettings>,
     /// Index of the tunnel's device.
     link: Option<u32>,
     rules: Rules,
     reserve: Reserve,
-    share: Arc<Share>,
+    share: Arc<ProxyState>,
     state: Arc<SharedState>,
     /// Addresses of paths whose endpoints are to be made anew.
     anew: RefCell<Vec<IpAddr>>,
@@ -226,14 +226,16 @@ struct Control {
 impl Control {
     async fn run(self, mut paths: Paths, stop: Stop) {
         let (pairings, own) = (&self.settings.pairings, self.settings.own.as_ref());
-        let who = pairings.iter().map(|it| partnership::Who::new(it, own));
+        let who = pairings
+            .iter()
+            .map(|it| partner_session::PartnerCandidate::new(it, own));
         let work = async {
             let lock = &self.settings.lock;
-            let session = partnership::keep(who.collect(), lock, &self.share, |news| {
+            let session = partner_session::keep(who.collect(), lock, &self.share, |news| {
                 self.state.lock().on_news(&news);
                 match news {
-                    News::Met(_, welcome) => self.warn_of_forwards(welcome),
-                    News::Lost => self.share.ailing.notify_one(),
+                    PartnerEvent::Connected(_, welcome) => self.warn_of_forwards(welcome),
+                    PartnerEvent::Lost => self.share.ailing.notify_one(),
                     _ => {}
                 }
                 self.rules.look();
@@ -293,7 +295,7 @@ impl Control {
         self.log_paths(&paths);
         let hints = self.share.hints();
         let used = paths.iter().filter(|path| path.used != Use::Never);
-        let known = used.map(|path| Known {
+        let known = used.map(|path| PathInfo {
             address: path.address,
             device: path.device.clone(),
             hint: hints.get(&path.device).copied().unwrap_or_default(),
@@ -304,7 +306,7 @@ impl Control {
         }
         let twins = of.twins();
         let state = &mut *self.state.lock();
-        if state.twins != twins {
+        if state.duplicates != twins {
             for answers::Twin {
                 device,
                 address,
@@ -315,7 +317,7 @@ impl Control {
                     used if that uplink fails; give one of the two modems another network");
             }
         }
-        (state.paths, state.twins) = (paths, twins);
+        (state.paths, state.duplicates) = (paths, twins);
         self.rules.look();
     }
 
@@ -392,8 +394,8 @@ impl Control {
         };
         let (mut shares, mut gaps, mut found) = (Shares::default(), Gaps::default(), Vec::new());
         let mut connections = Vec::new();
-        let (mut stray, mut unheard) = (Vec::new(), Unheard::default());
-        let (mut guard, begun, mut looks) = (Guard::default(), Instant::now(), 0_u32);
+        let (mut stray, mut unheard) = (Vec::new(), BackupReminders::default());
+        let (mut guard, begun, mut looks) = (GoodputMonitor::default(), Instant::now(), 0_u32);
         let mut every = tokio::time::interval(LOOK);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

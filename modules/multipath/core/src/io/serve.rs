@@ -13,13 +13,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
+use super::ordering::StartedConnections;
 use super::places::Places;
-use super::sessions::{Found, Sessions};
-use super::strangers::Arrivals;
-use super::turns::Begun;
+use super::sessions::{RouterSession, Sessions};
+use super::unauthenticated::UnauthenticatedPool;
 use super::{pump, sealed, socket, wire};
 use crate::frame::{self, FrameError, Kind};
-use crate::handshake::{self, Asked};
+use crate::handshake::{self, Responder};
 use crate::key::KeyId;
 use crate::net::TunnelNet;
 use crate::open::Status;
@@ -39,7 +39,7 @@ const CONNECT: Duration = Duration::from_secs(60);
 const REST: Duration = Duration::from_millis(50);
 
 /// State that the threads of a partner share.
-pub struct Serving {
+pub struct PartnerState {
     /// Routers and their sessions.
     pub sessions: Sessions,
     /// Permitted destinations.
@@ -49,14 +49,14 @@ pub struct Serving {
     /// The networks of the tunnel, if there is one.
     pub net: Option<TunnelNet>,
     /// Places of connections that have not authenticated yet.
-    arrivals: Arrivals,
+    arrivals: UnauthenticatedPool,
     /// Places of routers' connections.
     connections: Places<KeyId>,
     /// Connections that were begun.
-    begun: Begun,
+    begun: StartedConnections,
 }
 
-impl Serving {
+impl PartnerState {
     /// Creates the state without connections, with room for so many.
     pub fn new(
         sessions: Sessions,
@@ -70,15 +70,15 @@ impl Serving {
             reach,
             welcome,
             net,
-            arrivals: Arrivals::new(STRANGERS),
+            arrivals: UnauthenticatedPool::new(STRANGERS),
             connections: Places::new(limit),
-            begun: Begun::default(),
+            begun: StartedConnections::default(),
         }
     }
 }
 
 /// Accepts and serves connections, for ever: one thread's share of the work.
-pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
+pub async fn accept(listener: TcpListener, serving: Arc<PartnerState>) {
     loop {
         match listener.accept().await {
             Ok((router, from)) => {
@@ -94,7 +94,7 @@ pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
 }
 
 /// Serves a connection from the first byte to the last.
-async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
+async fn meet(mut router: TcpStream, from: SocketAddr, serving: &PartnerState) {
     let mut stranger = serving.arrivals.come(from.ip());
     if stranger.is_crowd {
         warn!(%from, "too many unauthenticated connections, the latest from this address: closing \
@@ -145,7 +145,7 @@ async fn welcome(
     router: &mut TcpStream,
     from: SocketAddr,
     body: &[u8],
-    serving: &Serving,
+    serving: &PartnerState,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let id = handshake::key_id(body)?;
     let (key, paired) = serving
@@ -158,7 +158,7 @@ async fn welcome(
     if serving.sessions.was_there(id, &once) {
         return Err(again().into());
     }
-    let asked = Asked::read(serving.sessions.identity(), &key, body)?;
+    let asked = Responder::read(serving.sessions.identity(), &key, body)?;
     let admitted = serving.sessions.admit(&paired, asked.router());
     if let Err(error) = &admitted {
         warn!(%error, router = %id, "cannot store the owner of a pairing line: refusing the router");
@@ -170,9 +170,11 @@ async fn welcome(
     }
     let number = SessionId::generate()?;
     let mut welcome = serving.welcome.clone();
-    let most = paired.most.map_or(usize::MAX, |most| most as usize);
+    let most = paired
+        .max_connections
+        .map_or(usize::MAX, |most| most as usize);
     welcome.places = u32::try_from(serving.connections.of_one(most)).ok();
-    if let (Some(net), Some(place)) = (&serving.net, paired.place) {
+    if let (Some(net), Some(place)) = (&serving.net, paired.address_index) {
         (welcome.tunnel4, welcome.tunnel6) = net.router(place);
         welcome.forwards = paired.forwards;
     }
@@ -189,13 +191,13 @@ async fn open(
     mut router: TcpStream,
     from: SocketAddr,
     body: &[u8],
-    Found {
+    RouterSession {
         session,
         member,
-        most,
+        max_connections: most,
         ..
-    }: &Found,
-    serving: &Serving,
+    }: &RouterSession,
+    serving: &PartnerState,
 ) {
     let (mut accepted, open) = match session.accept(body) {
         Ok(accepted) => accepted,

@@ -15,13 +15,13 @@ use tracing::{debug, info, warn};
 
 pub use member::Member;
 
-use super::roll::Paired;
-use super::seen::Figures;
+use super::observations::RouterCounters;
+use super::router_list::RouterEntry;
 use super::store::{Stamp, Store, StoreError};
-use crate::choice::Ports;
 use crate::identity::{Identity, Master};
-use crate::key::{Key, KeyId, Public};
+use crate::key::{Key, KeyId, PublicKey};
 use crate::session::{Session, SessionId};
+use crate::traffic_policy::Ports;
 use member::Counts;
 use once::Once;
 
@@ -53,7 +53,7 @@ struct Entry {
 }
 
 struct Router {
-    paired: Paired,
+    paired: RouterEntry,
     member: Member,
     /// Dropping this ends all connections of the router.
     _alive: watch::Sender<()>,
@@ -106,15 +106,15 @@ impl Known {
 }
 
 /// A router's session.
-pub struct Found {
+pub struct RouterSession {
     /// The session with its keys.
     pub session: Arc<Session>,
     /// The router of the session.
     pub member: Member,
     /// Place that determines the router's addresses.
-    pub place: usize,
+    pub address_index: usize,
     /// Most connections at once.
-    pub most: usize,
+    pub max_connections: usize,
 }
 
 /// See the module.
@@ -136,7 +136,10 @@ impl Sessions {
     pub fn open(store: Store) -> Result<Self, StoreError> {
         let master = store.master()?;
         store.settle()?;
-        let figures = store.seen()?.map(|seen| seen.routers).unwrap_or_default();
+        let figures = store
+            .observations()?
+            .map(|seen| seen.routers)
+            .unwrap_or_default();
         let counts = figures.into_iter().map(|(id, seen)| {
             let counts = Counts::from(seen);
             (id, Arc::new(counts))
@@ -245,7 +248,7 @@ impl Sessions {
     }
 
     /// Looks at the list. If it cannot be read, all stays as it was.
-    pub fn look(&self) {
+    pub fn poll_list(&self) {
         if let Err(error) = self.refresh(Instant::now()) {
             warn!(%error, "cannot read the list of routers");
         }
@@ -257,8 +260,8 @@ impl Sessions {
     }
 
     /// Returns the key of a paired router, and its entry.
-    pub fn key(&self, id: KeyId) -> Option<(Key, Paired)> {
-        self.look();
+    pub fn key(&self, id: KeyId) -> Option<(Key, RouterEntry)> {
+        self.poll_list();
         let known = self.read();
         let router = known.routers.get(&id)?;
         Some((self.master.key(id), router.paired.clone()))
@@ -274,7 +277,7 @@ impl Sessions {
     ///
     /// # Errors
     /// The list cannot be read or written.
-    pub fn admit(&self, paired: &Paired, router: Public) -> Result<bool, StoreError> {
+    pub fn admit(&self, paired: &RouterEntry, router: PublicKey) -> Result<bool, StoreError> {
         if paired.router == Some(router) {
             return Ok(true);
         }
@@ -304,27 +307,30 @@ impl Sessions {
 
     /// Returns the places of routers, and their ports, from the present list.
     pub fn forwards(&self) -> Vec<(usize, Vec<Ports>)> {
-        self.look();
+        self.poll_list();
         let known = self.read();
         let routers = known.routers.values().map(|router| &router.paired);
         let mut forwards: Vec<_> = routers
             .filter(|router| !router.forwards.is_empty())
-            .filter_map(|router| Some((router.place?, router.forwards.clone())))
+            .filter_map(|router| Some((router.address_index?, router.forwards.clone())))
             .collect();
         forwards.sort_unstable_by_key(|(place, _)| *place);
         forwards
     }
 
     /// Returns the session of this number.
-    pub fn find(&self, id: SessionId) -> Option<Found> {
+    pub fn find(&self, id: SessionId) -> Option<RouterSession> {
         let known = self.read();
         let entry = known.sessions.get(&id)?;
         let router = known.routers.get(&entry.router)?;
-        Some(Found {
+        Some(RouterSession {
             session: Arc::clone(&entry.session),
             member: router.member.clone(),
-            place: router.paired.place?,
-            most: router.paired.most.map_or(usize::MAX, |most| most as usize),
+            address_index: router.paired.address_index?,
+            max_connections: router
+                .paired
+                .max_connections
+                .map_or(usize::MAX, |most| most as usize),
         })
     }
 
@@ -396,7 +402,7 @@ impl Sessions {
     }
 
     /// Returns observations of routers; `unix`: start of this partner, seconds since 1970.
-    pub fn figures(&self, unix: u64) -> Vec<(KeyId, Figures)> {
+    pub fn figures(&self, unix: u64) -> Vec<(KeyId, RouterCounters)> {
         let known = self.read();
         let all = known.counts.iter();
         all.map(|(id, counts)| (*id, counts.figures(self.began, unix)))

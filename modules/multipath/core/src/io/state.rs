@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use answers::{Candidate, Carriage, Forward, Path, Twin};
+use answers::{Candidate, ConnectionCounts, Forward, Path, Twin};
 
-use super::partnership::News;
+use super::partner_session::PartnerEvent;
 use super::threads::lock;
 use crate::pairing::Pairing;
 
@@ -44,15 +44,15 @@ pub struct State {
     /// True if traffic other than TCP goes by the tunnel.
     pub tunnel: bool,
     /// The tunnel carries IPv4, and IPv6.
-    pub carries: [bool; 2],
+    pub tunnel_families: [bool; 2],
     /// The uplinks.
     pub paths: Vec<Path>,
     /// Uplinks that wait, as another has their address.
-    pub twins: Vec<Twin>,
+    pub duplicates: Vec<Twin>,
     /// Forwarded ports.
     pub forwards: Vec<Forward>,
     /// Connections and bytes.
-    pub counted: Carriage,
+    pub counted: ConnectionCounts,
 }
 
 impl State {
@@ -78,10 +78,10 @@ impl State {
     }
 
     /// Applies an event of the partners.
-    pub fn on_news(&mut self, news: &News<'_>) {
+    pub fn on_news(&mut self, news: &PartnerEvent<'_>) {
         let reached = |it: &mut Candidate| (it.reached, it.problem) = (Some(true), None);
         match *news {
-            News::Met(at, welcome) => {
+            PartnerEvent::Connected(at, welcome) => {
                 for (place, candidate) in self.partners.iter_mut().enumerate() {
                     candidate.in_use = place == at;
                 }
@@ -93,12 +93,12 @@ impl State {
                     ipv6: welcome.ipv6,
                 };
             }
-            News::There(at) => reached(&mut self.partners[at]),
-            News::Failed(at, error) => {
+            PartnerEvent::Reachable(at) => reached(&mut self.partners[at]),
+            PartnerEvent::Failed(at, error) => {
                 let candidate = &mut self.partners[at];
                 (candidate.reached, candidate.problem) = (Some(false), Some(error.to_string()));
             }
-            News::Lost => {
+            PartnerEvent::Lost => {
                 self.partners.iter_mut().for_each(|it| it.in_use = false);
                 self.partner_is(0);
                 let problem = self.partners.first().and_then(|it| it.problem.clone());

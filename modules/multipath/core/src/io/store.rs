@@ -15,13 +15,13 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::libc::O_NONBLOCK;
 
 use super::files;
-use super::roll::{Paired, Roll};
+use super::observations::Observations;
+use super::router_list::{RouterEntry, RouterList};
 use super::secret;
-use super::seen::Seen;
 use crate::PORT;
-use crate::choice::Ports;
 use crate::identity::Master;
-use crate::key::{Key, KeyId, Public};
+use crate::key::{Key, KeyId, PublicKey};
+use crate::traffic_policy::Ports;
 use crate::welcome::MOST_FORWARDS;
 
 pub use error::StoreError;
@@ -129,8 +129,8 @@ impl Store {
     ///
     /// # Errors
     /// The list cannot be read.
-    pub fn roll(&self) -> Result<Roll, StoreError> {
-        Ok(Roll::read(&Self::text(&self.routers())?))
+    pub fn roll(&self) -> Result<RouterList, StoreError> {
+        Ok(RouterList::read(&Self::text(&self.routers())?))
     }
 
     fn text(path: &Path) -> Result<String, StoreError> {
@@ -153,14 +153,14 @@ impl Store {
     pub fn settle(&self) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let text = Self::text(&self.routers())?;
-        let roll = Roll::read(&text);
+        let roll = RouterList::read(&text);
         if roll.all().next().is_none() || roll.to_string() == text {
             return Ok(());
         }
         self.write(&roll)
     }
 
-    fn write(&self, roll: &Roll) -> Result<(), StoreError> {
+    fn write(&self, roll: &RouterList) -> Result<(), StoreError> {
         self.replace("routers", &roll.to_string())
     }
 
@@ -215,15 +215,15 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn seen(&self) -> Result<Option<Seen>, StoreError> {
-        Ok(Seen::read(&Self::text(&self.folder.join("seen"))?))
+    pub fn observations(&self) -> Result<Option<Observations>, StoreError> {
+        Ok(Observations::read(&Self::text(&self.folder.join("seen"))?))
     }
 
     /// Writes the observations.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn see(&self, seen: &Seen) -> Result<(), StoreError> {
+    pub fn see(&self, seen: &Observations) -> Result<(), StoreError> {
         self.replace("seen", &seen.to_string())
     }
 
@@ -236,7 +236,9 @@ impl Store {
             return Err(StoreError::Name(name.to_owned()));
         }
         let master = self.master()?;
-        let places = self.seen()?.map_or(PLACES, |seen| seen.net.places());
+        let places = self
+            .observations()?
+            .map_or(PLACES, |seen| seen.net.places());
         let _lock = self.lock()?;
         let mut roll = self.roll()?;
         let id = unused(&roll)?;
@@ -266,7 +268,7 @@ impl Store {
     pub fn limit(&self, router: &str, most: Option<u32>) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         let mut roll = self.roll()?;
-        one(&mut roll, router)?.most = most;
+        one(&mut roll, router)?.max_connections = most;
         self.write(&roll)
     }
 
@@ -303,7 +305,12 @@ impl Store {
     ///
     /// # Errors
     /// There is no such line; the list cannot be read or written.
-    pub fn admit(&self, id: KeyId, router: Public, of_line: Public) -> Result<bool, StoreError> {
+    pub fn admit(
+        &self,
+        id: KeyId,
+        router: PublicKey,
+        of_line: PublicKey,
+    ) -> Result<bool, StoreError> {
         let _lock = self.lock()?;
         let mut roll = self.roll()?;
         let name = id.to_string();
@@ -343,7 +350,7 @@ impl Store {
 }
 
 /// Returns the router with this name, or with this key's id.
-fn one<'a>(roll: &'a mut Roll, router: &'a str) -> Result<&'a mut Paired, StoreError> {
+fn one<'a>(roll: &'a mut RouterList, router: &'a str) -> Result<&'a mut RouterEntry, StoreError> {
     let mut found = roll.named(router);
     match (found.next(), found.next()) {
         (Some(router), None) => Ok(router),
@@ -365,7 +372,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Generates the id of a key that no router has or had.
-fn unused(roll: &Roll) -> Result<KeyId, StoreError> {
+fn unused(roll: &RouterList) -> Result<KeyId, StoreError> {
     loop {
         let id = KeyId::generate().map_err(|_| StoreError::Random)?;
         if roll.all().all(|router| router.id != id) {
@@ -375,7 +382,7 @@ fn unused(roll: &Roll) -> Result<KeyId, StoreError> {
 }
 
 /// Fails if a router may not have these ports, beside the others.
-fn free(id: KeyId, forwards: &[Ports], roll: &Roll) -> Result<(), StoreError> {
+fn free(id: KeyId, forwards: &[Ports], roll: &RouterList) -> Result<(), StoreError> {
     if forwards.len() > MOST_FORWARDS {
         return Err(StoreError::TooMany);
     }
@@ -383,7 +390,7 @@ fn free(id: KeyId, forwards: &[Ports], roll: &Roll) -> Result<(), StoreError> {
         if ports.range.contains(&PORT) {
             return Err(StoreError::Own(ports.clone()));
         }
-        let has = |other: &&Paired| {
+        let has = |other: &&RouterEntry| {
             other.id != id && other.forwards.iter().any(|other| other.overlap(ports))
         };
         if let Some(other) = roll.paired().find(has) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::choice::Ports;
+use crate::traffic_policy::Ports;
 
 /// Matches ports of a family: `ip` or `ip6`.
 pub fn ports(family: &str, ports: &Ports) -> String {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use kernel::Prefix;
 
-use crate::choice::{Choice, Clients, Ports, Transport};
+use crate::traffic_policy::{Clients, Ports, TrafficPolicy, Transport};
 
 /// Rules for new connections that go directly, shared by several chains.
 pub(super) const DIRECT: &str = concat!(
@@ -19,7 +19,7 @@ pub(super) const DIRECT_PORTS: &str =
     "\t\ttcp dport @direct_tcp return\n\t\tudp dport @direct_udp return\n";
 
 /// Returns rules that accept direct traffic: for a chain without other rules before.
-pub fn accept_direct(choice: &Choice) -> String {
+pub fn accept_direct(choice: &TrafficPolicy) -> String {
     let mut text = [DIRECT, DIRECT_PORTS].concat();
     // A rule on hardware addresses keeps connections from the fast path.
     if !choice
@@ -33,7 +33,7 @@ pub fn accept_direct(choice: &Choice) -> String {
 }
 
 /// Writes the sets of the rules: direct traffic, and devices.
-pub fn sets(text: &mut String, choice: &Choice, (devices, names): (&str, Vec<String>)) {
+pub fn sets(text: &mut String, choice: &TrafficPolicy, (devices, names): (&str, Vec<String>)) {
     let clients: Vec<_> = choice
         .clients
         .iter()

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::chains::{clamp, guard, ports};
-use crate::choice::Ports;
 use crate::net::TunnelNet;
 use crate::reach::SMTP;
+use crate::traffic_policy::Ports;
 
 /// Name of the partner's table, of family `inet`.
 pub const PARTNER_TABLE: &str = "weir_partner";

@@ -9,7 +9,7 @@ use super::settings::PathSettings;
 
 /// Cause to refuse a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum PacketError {
     /// Not a whole IPv4 or IPv6 packet.
     #[error("not a complete IP packet")]
     NoPacket,

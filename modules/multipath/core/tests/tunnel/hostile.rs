@@ -1,6 +1,6 @@
 //! Forged and replayed datagrams change nothing.
 
-use weir_multipath_core::tunnel::{DatagramError, Event, PathError, Refused, Settings};
+use weir_multipath_core::tunnel::{DatagramError, Event, PacketError, PathError, Settings};
 
 use crate::flows::Flow;
 use crate::simulator::{Random, SECOND, Simulator, Wire, address, ends, mbit};
@@ -82,7 +82,10 @@ fn both_ends_know_when_a_path_or_all_is_over() {
 fn errors_say_what_to_do() {
     let mut ends = ends(Settings::default());
     let settings = Wire::new(mbit(40), 10_000).settings;
-    assert_eq!(ends[0].packet_in(&[0x45; 20], 0), Err(Refused::NoPacket));
+    assert_eq!(
+        ends[0].packet_in(&[0x45; 20], 0),
+        Err(PacketError::NoPacket)
+    );
     assert_eq!(ends[0].remove_path(3, 0), Err(PathError::Unknown(3)));
     ends[0].add_path(3, settings, 0).unwrap();
     let taken = ends[0].add_path(3, settings, 0).unwrap_err();
@@ -96,9 +99,9 @@ fn errors_say_what_to_do() {
     packet[..4].copy_from_slice(&[0x45, 0, 5, 0x99]);
     assert_eq!(
         ends[0].packet_in(&packet, 0),
-        Err(Refused::TooBig { mtu: 1432 })
+        Err(PacketError::TooBig { mtu: 1432 })
     );
     packet.truncate(1432);
     packet[3] = 0x98;
-    assert_eq!(ends[0].packet_in(&packet, 0), Err(Refused::NoPath));
+    assert_eq!(ends[0].packet_in(&packet, 0), Err(PacketError::NoPath));
 }

@@ -10,7 +10,7 @@ use kernel::Prefix;
 use kernel::io::Policy;
 use multipath_core::Pairing;
 use multipath_core::io::{self as paths, LockError};
-use multipath_core::lock::{Lock, Reached};
+use multipath_core::lock::{Lock, PartnerAddresses};
 use multipath_core::reach::LOCAL;
 
 use crate::config::{Fallback, Multipath};
@@ -136,7 +136,7 @@ fn refused(what: &str, error: &LockError) -> Error {
             "run this as root; `weir check` lists features that the firewall lacks"
         }
     };
-    Error::because(what, error, hint)
+    Error::with_cause(what, error, hint)
 }
 
 /// Devices of this machine, by name.
@@ -151,7 +151,7 @@ impl Devices {
     /// Reads the current devices, within an event loop.
     fn now() -> Result<Self, Error> {
         let picture = Policy::open().map_err(|error| error.to_string());
-        let picture = picture.and_then(|mut policy| policy.picture().map_err(|e| e.to_string()));
+        let picture = picture.and_then(|mut policy| policy.snapshot().map_err(|e| e.to_string()));
         let picture = picture.map_err(|error| {
             let what = format!("cannot read this machine's devices: {error}");
             Error::new(what, "run this as root")
@@ -198,7 +198,7 @@ impl Devices {
 }
 
 /// Resolves a partner. Behind a lock that may fail: then the former addresses stay.
-fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<Reached, Error> {
+fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<PartnerAddresses, Error> {
     let partner = pairing.address();
     let found = (&*pairing.host, pairing.port).to_socket_addrs();
     let mut before = before.iter().flat_map(|lock| &lock.partners);
@@ -208,10 +208,10 @@ fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<Reached, Error> {
             let mut addresses: Vec<_> = found.collect();
             addresses.sort_unstable();
             addresses.dedup();
-            Ok(Reached { partner, addresses })
+            Ok(PartnerAddresses { partner, addresses })
         }
         (Err(_), Some(before)) => Ok(before.clone()),
-        (Err(error), None) => Err(Error::because(
+        (Err(error), None) => Err(Error::with_cause(
             format!("cannot resolve `{}`", pairing.host),
             &error,
             "the lock must know the partner's addresses; if this router is locked for another \
@@ -288,7 +288,7 @@ fn unreached(resolvers: &str, direct: &[Prefix]) -> Option<IpAddr> {
     let words = lines.filter_map(|line| line.strip_prefix("nameserver")?.split_whitespace().next());
     let mut addresses = words.filter_map(|word| word.parse::<IpAddr>().ok());
     addresses.find(|address| {
-        let within = |networks: &[Prefix]| networks.iter().any(|it| it.holds(address));
+        let within = |networks: &[Prefix]| networks.iter().any(|it| it.contains(address));
         !address.is_loopback() && within(&LOCAL) && !within(direct)
     })
 }
@@ -343,7 +343,7 @@ mod tests {
         let key = multipath_core::Key::new(
             multipath_core::KeyId([1; 8]),
             [2; 32],
-            multipath_core::Public([3; 32]),
+            multipath_core::PublicKey([3; 32]),
         );
         let line = Pairing::at("203.0.113.10", key).expect("an address");
         let config = |more: &str| {
@@ -369,14 +369,14 @@ mod tests {
         assert_eq!(told(stop), None);
         let lock = Lock {
             lan: vec!["br-lan".into()],
-            partners: vec![Reached {
+            partners: vec![PartnerAddresses {
                 partner: line.address(),
                 addresses: vec!["203.0.113.10:9349".parse().expect("an address")],
             }],
         };
         let file = written(
             "lock.nft",
-            &lock.file(DEVICE, &multipath_core::Choice::default()),
+            &lock.file(DEVICE, &multipath_core::TrafficPolicy::default()),
         );
         assert_eq!(told(stop), Some(Vec::new()));
         let other = format!("{} does not match the configuration", file.display());

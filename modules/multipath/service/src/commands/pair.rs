@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use multipath_core::io::{DEFAULT_STATE, SecretError, Store, StoreError};
-use multipath_core::{Key, KeyId, Pairing, Ports, Public};
+use multipath_core::{Key, KeyId, Pairing, Ports, PublicKey};
 
 use runtime::Error;
 use runtime::output::{Output, qr};
@@ -63,7 +63,7 @@ pub struct ForwardArgs {
 mod listening {
     use std::fs;
 
-    use multipath_core::choice::{Ports, Transport};
+    use multipath_core::traffic_policy::{Ports, Transport};
 
     /// A TCP socket that listens (`TCP_LISTEN`), or a UDP socket that is not connected
     /// (`TCP_CLOSE`).
@@ -117,7 +117,7 @@ mod listening {
     }
 }
 
-fn ports(text: &str) -> Result<Ports, multipath_core::choice::PortsError> {
+fn ports(text: &str) -> Result<Ports, multipath_core::traffic_policy::PortsError> {
     text.parse()
 }
 
@@ -170,9 +170,10 @@ pub(super) fn address_of(
     const HINT: &str = "give a name or an address by which routers reach this machine, such as \
         partner.example.net, 203.0.113.5 or [2001:db8::5]:9349";
     let what = move || format!("`{address}` is no address for a partner");
-    let at =
-        move |key| Pairing::at(address, key).map_err(|error| Error::because(what(), &error, HINT));
-    let tried = at(Key::new(KeyId([0; 8]), [0; 32], Public([0; 32])))?;
+    let at = move |key| {
+        Pairing::at(address, key).map_err(|error| Error::with_cause(what(), &error, HINT))
+    };
+    let tried = at(Key::new(KeyId([0; 8]), [0; 32], PublicKey([0; 32])))?;
     match tried.host.parse::<IpAddr>() {
         Ok(host) if host.is_unspecified() || host.is_loopback() || host.is_multicast() => {
             let what = format!("{}: no other machine reaches it by that", what());
@@ -224,5 +225,5 @@ pub(super) fn kept(error: &StoreError) -> Error {
         Some(_) => "look at what is there, or choose another folder with --state",
         None => "mend that file, or choose another folder with --state",
     };
-    Error::because(what, error, hint)
+    Error::with_cause(what, error, hint)
 }

@@ -9,7 +9,7 @@ use clap::Args;
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Align, Cell, Output, Table, Tone, harmless, units};
+use runtime::output::{Align, Cell, Output, Table, Tone, sanitize, units};
 
 /// Show the uplinks that are used as one, and the traffic of each
 #[derive(Args, Debug)]
@@ -80,7 +80,7 @@ fn print(
     };
     let word = output.toned(tone, word);
     let version = told.version.as_ref();
-    let version = version.map_or_else(String::new, |v| format!(" (weir {})", harmless(v)));
+    let version = version.map_or_else(String::new, |v| format!(" (weir {})", sanitize(v)));
     let instead = if told.by_standby() {
         ", instead of the first"
     } else {
@@ -88,10 +88,10 @@ fn print(
     };
     output.line(&format!(
         "partner {}: {word}{version}{instead}",
-        harmless(partner)
+        sanitize(partner)
     ))?;
     if let Some(problem) = &told.problem {
-        output.line(&format!("  {}", harmless(problem)))?;
+        output.line(&format!("  {}", sanitize(problem)))?;
     }
     for other in told.partners.iter().filter(|it| it.partner != *partner) {
         candidate(other, output)?;
@@ -101,7 +101,7 @@ fn print(
         output.line(&format!(
             "{word}: any holder of this router's pairing line can connect as this router"
         ))?;
-        output.line(&format!("  {}", harmless(why)))?;
+        output.line(&format!("  {}", sanitize(why)))?;
     }
     let all = &told.connections;
     let mut line = format!(
@@ -129,12 +129,12 @@ fn print(
             ),
             None => (Tone::Dim, ": the partner is not reached"),
         };
-        let ports = output.toned(tone, &harmless(&forward.ports));
-        output.line(&format!("in by {ports} to {}{word}", harmless(&forward.to)))?;
+        let ports = output.toned(tone, &sanitize(&forward.ports));
+        output.line(&format!("in by {ports} to {}{word}", sanitize(&forward.to)))?;
     }
     table(told, before, output)?;
     for name in &told.unmatched {
-        let name = harmless(name);
+        let name = sanitize(name);
         output.line(&format!(
             "[multipath.paths.{name}] matches no present uplink"
         ))?;
@@ -143,9 +143,9 @@ fn print(
         output.line(&format!(
             "{} has the address {} of {}, and is used if that fails: give one modem another \
                 network",
-            harmless(&twin.device),
+            sanitize(&twin.device),
             twin.address,
-            harmless(&twin.of)
+            sanitize(&twin.of)
         ))?;
     }
     Ok(())
@@ -159,9 +159,9 @@ fn candidate(told: &Candidate, output: &mut Output<'_>) -> std::io::Result<()> {
         None => (Tone::Dim, "not tried yet"),
     };
     let word = output.toned(tone, word);
-    output.line(&format!("partner {}: {word}", harmless(&told.partner)))?;
+    output.line(&format!("partner {}: {word}", sanitize(&told.partner)))?;
     match &told.problem {
-        Some(problem) => output.line(&format!("  {}", harmless(problem))),
+        Some(problem) => output.line(&format!("  {}", sanitize(problem))),
         None => Ok(()),
     }
 }
@@ -303,7 +303,7 @@ fn table(
 
 /// Prints the line in `weir status`.
 pub fn status(paths: &PathsStatus, output: &mut Output<'_>) -> io::Result<()> {
-    let partner = harmless(&paths.partner);
+    let partner = sanitize(&paths.partner);
     let (tone, words) = match (paths.state, paths.redirects) {
         (PartnerState::Connected, true) => (Tone::Good, format!("through {partner}")),
         (PartnerState::Connected, false) => {

@@ -3,14 +3,14 @@
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use multipath_core::io::{Figures, Paired, Seen, Store};
+use multipath_core::io::{Observations, RouterCounters, RouterEntry, Store};
 use serde::Serialize;
 
 use super::pair::{State, address_of, kept, print_line};
 use runtime::Error;
 use runtime::command::Format;
 use runtime::output::dates::Moment;
-use runtime::output::{Align, Cell, Output, Table, Tone, harmless, units};
+use runtime::output::{Align, Cell, Output, Table, Tone, sanitize, units};
 
 /// List the routers that are paired with this partner
 #[derive(Args, Debug)]
@@ -141,9 +141,9 @@ struct List {
     routers: Vec<Told>,
 }
 
-fn told(router: &Paired, seen: Option<&Seen>) -> Told {
+fn told(router: &RouterEntry, seen: Option<&Observations>) -> Told {
     let found = seen.and_then(|seen| seen.of(router.id));
-    let Figures {
+    let RouterCounters {
         last,
         sent,
         received,
@@ -157,7 +157,7 @@ fn told(router: &Paired, seen: Option<&Seen>) -> Told {
         None => "waits",
     };
     let mut addresses = Vec::new();
-    if let (Some(seen), Some(place), true) = (seen, router.place, is_paired) {
+    if let (Some(seen), Some(place), true) = (seen, router.address_index, is_paired) {
         let (four, six) = seen.net.router(place);
         addresses.extend(four.map(|(address, _)| address.to_string()));
         addresses.extend(six.map(|(address, _)| address.to_string()));
@@ -174,14 +174,14 @@ fn told(router: &Paired, seen: Option<&Seen>) -> Told {
         sent,
         received,
         connections: if is_served { open } else { 0 },
-        limit: router.most,
+        limit: router.max_connections,
     }
 }
 
 pub fn list(args: &ListArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let store = Store::existing(&args.state.state);
     let roll = store.roll().map_err(|error| kept(&error))?;
-    let mut seen = store.seen().map_err(|error| kept(&error))?;
+    let mut seen = store.observations().map_err(|error| kept(&error))?;
     // A killed partner could not record its end.
     if let Some(seen) = &mut seen {
         seen.serves &= store.is_served();
@@ -246,7 +246,7 @@ fn print(list: &List, now: u64, output: &mut Output<'_>) -> std::io::Result<()> 
         };
         table.row(
             [
-                Cell::or_dash(Some(harmless(&router.name)).filter(|name| !name.is_empty())),
+                Cell::or_dash(Some(sanitize(&router.name)).filter(|name| !name.is_empty())),
                 Cell::from(router.id.as_str()),
                 state,
                 last,
@@ -268,30 +268,30 @@ fn print(list: &List, now: u64, output: &mut Output<'_>) -> std::io::Result<()> 
 #[cfg(test)]
 mod tests {
     use multipath_core::net::TunnelNet;
-    use multipath_core::{KeyId, Public};
+    use multipath_core::{KeyId, PublicKey};
 
     use super::*;
 
     #[test]
     fn a_router_is_a_row() {
         let id = KeyId([7; 8]);
-        let router = Paired {
+        let router = RouterEntry {
             id,
             name: "ho\u{1b}me".into(),
             forwards: vec!["tcp/8022".parse().expect("ports")],
-            place: Some(1),
-            router: Some(Public([1; 32])),
-            most: None,
+            address_index: Some(1),
+            router: Some(PublicKey([1; 32])),
+            max_connections: None,
             is_revoked: false,
         };
-        let figures = Figures {
+        let figures = RouterCounters {
             last: 1000,
             sent: 2048,
             received: 5,
             open: 3,
             connected: true,
         };
-        let mut seen = Seen {
+        let mut seen = Observations {
             at: 1010,
             serves: true,
             net: TunnelNet {
@@ -300,7 +300,7 @@ mod tests {
             },
             routers: vec![(id, figures)],
         };
-        let shown = |router: &Paired, seen: Option<&Seen>| {
+        let shown = |router: &RouterEntry, seen: Option<&Observations>| {
             let list = List {
                 at: seen.map(|seen| seen.at),
                 serves: seen.is_some_and(|seen| seen.serves),
@@ -315,7 +315,7 @@ mod tests {
         let row = "ho?me  0707070707070707  paired  connected now  2.0 KiB       5 B     3  \
             10.93.0.3  tcp/8022";
         assert!(text.contains(row), "{text}");
-        let revoked = Paired {
+        let revoked = RouterEntry {
             is_revoked: true,
             forwards: Vec::new(),
             ..router.clone()
@@ -323,12 +323,12 @@ mod tests {
         let text = shown(&revoked, Some(&seen));
         assert!(text.contains("revoked  1970-01-01 "), "{text}");
         assert!(!text.contains("10.93"), "{text}");
-        let few = Paired {
-            most: Some(500),
+        let few = RouterEntry {
+            max_connections: Some(500),
             ..router.clone()
         };
         assert!(shown(&few, Some(&seen)).contains("  3 of 500  "));
-        let waits = Paired {
+        let waits = RouterEntry {
             router: None,
             ..router.clone()
         };

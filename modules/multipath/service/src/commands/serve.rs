@@ -174,7 +174,7 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
         },
     };
     let failed =
-        |error: std::io::Error| Error::because("cannot catch signals", &error, "report this");
+        |error: std::io::Error| Error::with_cause("cannot catch signals", &error, "report this");
     runtime::event_loop()?.block_on(async {
         // First of all: the next steps would disturb another partner.
         let store = Store::open(&args.state.state).map_err(|error| kept(&error))?;
@@ -200,7 +200,7 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
                         1024 and /var need root"
                     }
                 };
-                Error::because("cannot start the partner", &error, hint)
+                Error::with_cause("cannot start the partner", &error, hint)
             })?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;

@@ -77,7 +77,7 @@ pub fn of_routes(routing: &Routing, most: usize) -> Result<BTreeMap<Prefix, Fate
     // The local table is asked first: a prefix in it wins, however short.
     found.retain(|prefix, _| {
         !in_table(LOCAL)
-            .any(|local| local.to.length <= prefix.length && local.to.holds(&prefix.address))
+            .any(|local| local.to.length <= prefix.length && local.to.contains(&prefix.address))
     });
     if found.is_empty() {
         return Ok(found);
@@ -116,7 +116,7 @@ pub fn of_routes(routing: &Routing, most: usize) -> Result<BTreeMap<Prefix, Fate
 
 /// Returns true for the kernel's default rules: local, then main, then default.
 fn usual(rule: &PolicyRule) -> bool {
-    !rule.asks
+    !rule.conditional
         && matches!(
             (rule.priority, rule.table),
             (0, LOCAL) | (32766, MAIN) | (32767, DEFAULT)
@@ -164,7 +164,7 @@ mod tests {
             .map(|(priority, table)| PolicyRule {
                 priority,
                 table,
-                asks: false,
+                conditional: false,
             })
             .to_vec()
     }
@@ -228,13 +228,13 @@ mod tests {
     #[test]
     fn what_is_not_certain_is_refused() {
         let mut asked = routing(&[(MAIN, "10.0.0.0/8", Blackhole)]);
-        asked.rules[1].asks = true;
+        asked.rules[1].conditional = true;
         assert_eq!(of_routes(&asked, 100), Err(RoutesProblem::Rules));
         let mut other = routing(&[(MAIN, "10.0.0.0/8", Blackhole)]);
         other.rules.push(PolicyRule {
             priority: 100,
             table: 1000,
-            asks: false,
+            conditional: false,
         });
         assert_eq!(of_routes(&other, 100), Err(RoutesProblem::Rules));
         // Without a route that drops, rules do not matter.

@@ -103,15 +103,15 @@ impl Rules {
     /// The drop is not certain; see [`Unproven`].
     pub fn drops_all(&self, set: &SetName, ports: &[String]) -> Result<(), Unproven> {
         let own = |object: &Value| {
-            text(object, "family") == Some(set.family.word())
+            text(object, "family") == Some(set.family.name())
                 && text(object, "table") == Some(&set.table)
         };
         let dormant = self.all("table").any(|table| {
-            text(table, "family") == Some(set.family.word())
+            text(table, "family") == Some(set.family.name())
                 && text(table, "name") == Some(&set.table)
                 && table.get("flags").is_some_and(|f| mentions(f, "dormant"))
         });
-        if dormant || !matches!(set.family.word(), "ip" | "ip6" | "inet") {
+        if dormant || !matches!(set.family.name(), "ip" | "ip6" | "inet") {
             return Err(Unproven::NoRule);
         }
         let mut covered = BTreeSet::new();

@@ -91,7 +91,7 @@ impl<'a> Members<'a> {
 
 /// Weir sends nothing by this port, for this reason.
 fn send_nothing(plan: &mut PortPlan, reason: PortReason) {
-    (plan.out, plan.ppp_out, plan.bridges) = (false, false, false);
+    (plan.egress, plan.ppp_egress, plan.bridges) = (false, false, false);
     let of = Use::Out;
     let limit = Limit {
         of,
@@ -100,13 +100,13 @@ fn send_nothing(plan: &mut PortPlan, reason: PortReason) {
     if !plan.limits.contains(&limit) {
         plan.limits.push(limit);
     }
-    if !plan.into {
+    if !plan.ingress {
         // The port keeps only its view of the bridge.
         *plan = PortPlan {
             hook: Hook::Watch,
             floods: true,
             limits: std::mem::take(&mut plan.limits),
-            carries: std::mem::take(&mut plan.carries),
+            upper_devices: std::mem::take(&mut plan.upper_devices),
             hides_tags: plan.hides_tags.take(),
             ..PortPlan::off(plan.link, &plan.name, reason)
         };

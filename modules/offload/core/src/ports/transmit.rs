@@ -27,7 +27,7 @@ pub(super) fn choose_transmit(
     ports: &mut BTreeMap<u32, PortPlan>,
 ) {
     let speed = |link: &u32| devices.get(link)?.facts?.speed;
-    let comes_in = |plan: &PortPlan| plan.hook == Hook::Xdp && plan.into;
+    let comes_in = |plan: &PortPlan| plan.hook == Hook::Xdp && plan.ingress;
     let ways_in = || ports.values().filter(|plan| comes_in(plan));
     let number = ways_in().count();
     let way = |(plan, speed): (&PortPlan, Option<u32>)| WayIn {
@@ -48,7 +48,7 @@ pub(super) fn choose_transmit(
         let others = number > usize::from(comes_in(plan));
         let against = against(device, plan.hook, &fastest);
         plan.xdp_transmit = against.is_none();
-        if let Some(reason) = against.filter(|_| plan.out && others) {
+        if let Some(reason) = against.filter(|_| plan.egress && others) {
             let of = Use::Xdp;
             plan.limits.push(Limit { of, reason });
         }

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
+use kernel::element_statements::ElementStatements;
 use kernel::extensions::{Extension, Mark, READ, RuleExtensions};
-use kernel::kept::Kept;
 use kernel::tables::Table;
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ pub fn flag(root: &mut Value, tables: &[Table]) {
 
 /// Writes into the declarations of sets what single elements keep, as if all did. It is that of a
 /// moment ago; of sets that are not there any more nothing is written.
-pub fn declare(root: &mut Value, kept: &[Kept]) {
+pub fn declare(root: &mut Value, kept: &[ElementStatements]) {
     let objects = root.get_mut("nftables").and_then(Value::as_array_mut);
     for object in objects.into_iter().flatten() {
         let Some(set) = object.as_object_mut().and_then(|object| {
@@ -94,9 +94,9 @@ pub fn declare(root: &mut Value, kept: &[Kept]) {
             continue;
         };
         let word = |name: &str| set.get(name).and_then(Value::as_str).unwrap_or_default();
-        let same = |kept: &&Kept| {
+        let same = |kept: &&ElementStatements| {
             let name = &kept.set;
-            let words = [name.family.word(), &name.table, &name.name];
+            let words = [name.family.name(), &name.table, &name.name];
             words == [word("family"), word("table"), word("name")]
         };
         let Some(found) = kept.iter().find(same) else {

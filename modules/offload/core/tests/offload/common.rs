@@ -132,8 +132,8 @@ impl Rig {
     pub fn tell(&mut self, event: kernel::Event) -> Vec<Action> {
         let mut out = Vec::new();
         match self.answering {
-            true => self.core.answer(event, self.now, &mut out),
-            false => self.core.handle(event, self.now, &mut out),
+            true => self.core.on_dump_event(event, self.now, &mut out),
+            false => self.core.on_event(event, self.now, &mut out),
         }
         self.core.flush(&mut out);
         self.replay(&out);
@@ -185,7 +185,7 @@ impl Rig {
         out
     }
 
-    pub fn refused(&mut self, flow: FlowId, reason: weir_offload_core::Decline) {
+    pub fn refused(&mut self, flow: FlowId, reason: weir_offload_core::DeclineReason) {
         self.core.refused(flow, reason);
         self.installed.remove(&flow);
     }
@@ -234,7 +234,7 @@ impl Rig {
                 }
                 // Pairs of stations: `pairs.rs` looks at them itself.
                 Action::InstallPair { .. } => {}
-                Action::Remove { flow } | Action::Prove { flow } if flow.0 & PAIRS != 0 => {}
+                Action::Remove { flow } | Action::Invalidate { flow } if flow.0 & PAIRS != 0 => {}
                 Action::Remove { flow } => {
                     assert!(
                         self.installed.remove(flow).is_some(),
@@ -246,11 +246,11 @@ impl Rig {
                     assert_eq!(id.original.protocol, Protocol::Tcp);
                     self.relaxed.insert(*id);
                 }
-                Action::Prove { flow } => assert!(
+                Action::Invalidate { flow } => assert!(
                     self.installed.contains_key(flow),
                     "{flow:?} is not installed"
                 ),
-                Action::Look(id) | Action::Poll(id) | Action::Refresh { id, .. } => {
+                Action::Query(id) | Action::Poll(id) | Action::Refresh { id, .. } => {
                     let mut installed = self.installed.values();
                     // A connection that weir renewed on returning it, after it closed.
                     let again = matches!(action, Action::Refresh { .. })
@@ -268,7 +268,10 @@ impl Rig {
                     assert_ne!(self.stacks, *stacks, "told again without a change");
                     self.stacks.clone_from(stacks);
                 }
-                Action::Bump(_) | Action::BumpHops { .. } | Action::Dump(_) | Action::Probe(_) => {}
+                Action::InvalidateAll(_)
+                | Action::InvalidateHops { .. }
+                | Action::Dump(_)
+                | Action::Probe(_) => {}
             }
         }
     }
@@ -285,7 +288,7 @@ impl Rig {
     }
 
     /// The reason of the one connection with this id.
-    pub fn reason(&self, id: &ConnectionId) -> Option<weir_offload_core::Decline> {
+    pub fn reason(&self, id: &ConnectionId) -> Option<weir_offload_core::DeclineReason> {
         self.core
             .flows()
             .find(|(_, flow)| flow.id == *id)
@@ -298,6 +301,6 @@ impl Rig {
 pub fn bumps(actions: &[Action]) -> usize {
     actions
         .iter()
-        .filter(|action| matches!(action, Action::Bump(_)))
+        .filter(|action| matches!(action, Action::InvalidateAll(_)))
         .count()
 }

@@ -6,12 +6,12 @@ mod early;
 use crate::common::{Rig, tcp};
 use kernel::{Protocol, Tuple};
 use serde_json::{Value, json};
-use weir_offload_core::ruleset::{Concern, Kind, Subject, parse, read};
-use weir_offload_core::{Decline, Settings};
+use weir_offload_core::ruleset::{Kind, PerPacketRule, Subject, parse, read};
+use weir_offload_core::{DeclineReason, Settings};
 
 /// A chain of hook forward, and more chains that it may jump to; each with its rules. Handles are
 /// counted from 10 on.
-fn concerns(chains: &[(&str, &[Value])]) -> Vec<Concern> {
+fn concerns(chains: &[(&str, &[Value])]) -> Vec<PerPacketRule> {
     let mut all = Vec::new();
     for (name, _) in chains {
         let mut chain = json!({"family": "inet", "table": "t", "name": name, "handle": 1});
@@ -29,7 +29,7 @@ fn concerns(chains: &[(&str, &[Value])]) -> Vec<Concern> {
     }
     read(&json!({ "nftables": all }))
         .expect("a ruleset")
-        .concerns
+        .per_packet_rules
 }
 
 fn asks(protocol: &str, field: &str, right: Value) -> Value {
@@ -49,12 +49,18 @@ fn established() -> Value {
 }
 
 /// From 192.168.1.2 by 203.0.113.1 to 198.51.100.7.
-fn touched(concern: &Concern, protocol: Protocol, from: u16, to: u16) -> bool {
+fn touched(concern: &PerPacketRule, protocol: Protocol, from: u16, to: u16) -> bool {
     touched_with(3, concern, protocol, from, to)
 }
 
 /// Like `touched`, with another connection mark than 3.
-fn touched_with(mark: u32, concern: &Concern, protocol: Protocol, from: u16, to: u16) -> bool {
+fn touched_with(
+    mark: u32,
+    concern: &PerPacketRule,
+    protocol: Protocol,
+    from: u16,
+    to: u16,
+) -> bool {
     let tuple = |source: &str, source_port, destination: &str, destination_port| Tuple {
         protocol,
         source: source.parse().expect("an address"),
@@ -238,7 +244,7 @@ fn what_is_settled_before_concerns_nobody() {
 /// Written after what the projects generate by default (fw4's templates with zone logging, banIP's
 /// tables, `firewall-cmd`, `ufw enable`, dockerd, mwan3's scripts), loaded by nft or iptables-nft,
 /// and dumped by nft 1.0.6, with states and marks of iptables spelled, as `weir run` does it.
-fn stock(name: &str) -> Vec<Concern> {
+fn stock(name: &str) -> Vec<PerPacketRule> {
     let text = std::fs::read_to_string(format!(
         "{}/tests/rulesets/{name}.json",
         env!("CARGO_MANIFEST_DIR")
@@ -246,7 +252,7 @@ fn stock(name: &str) -> Vec<Concern> {
     let text = text.unwrap_or_else(|error| panic!("{name}: {error}"));
     read(&parse(&text).expect("JSON"))
         .expect("a ruleset")
-        .concerns
+        .per_packet_rules
 }
 
 #[test]
@@ -398,7 +404,7 @@ fn what_rules_cost_is_counted() {
     assert!(rig.core.costs().is_empty());
     rig.core.rules(rules, 2_000, &mut Vec::new());
     assert_eq!(rig.core.costs(), [2, 0, 3]);
-    let left = rig.core.statistics().declined[Decline::EachPacket.index()];
+    let left = rig.core.statistics().declined[DeclineReason::EachPacket.index()];
     assert_eq!(left, 3, "each once");
     rig.core.rules(Vec::new(), 3_000, &mut Vec::new());
     assert!(rig.core.costs().is_empty());
@@ -468,7 +474,7 @@ fn what_the_elements_of_a_set_keep_sees_each_packet() {
         all.extend([chain, aside, added, looked]);
         let found = read(&json!({ "nftables": all }))
             .expect("a ruleset")
-            .concerns;
+            .per_packet_rules;
         assert_eq!(found.first().map(|concern| concern.kind), kind, "{rule}");
         for concern in &found {
             assert!(touched(concern, Protocol::Tcp, 40_000, 80), "{rule}");

@@ -5,7 +5,7 @@ mod room;
 
 use crate::common::{Rig, UP, connection, tcp, tuple, udp};
 use kernel::{Address, Connection, Event, Protocol, Source, status};
-use weir_offload_core::{Action, Cause, Decline, FlowId, Mark, Settings};
+use weir_offload_core::{Action, Cause, DeclineReason, FlowId, Mark, Settings};
 
 fn rig() -> Rig {
     Rig::new(Settings::default())
@@ -16,7 +16,7 @@ fn one() -> Connection {
 }
 
 /// Reports a connection alone, and returns the reason why it was declined.
-fn verdict(settings: Settings, connection: &Connection) -> Option<Decline> {
+fn verdict(settings: Settings, connection: &Connection) -> Option<DeclineReason> {
     let mut rig = Rig::new(settings);
     rig.connection(connection);
     rig.reason(&connection.id)
@@ -73,33 +73,42 @@ fn every_condition_declines_with_its_reason() {
     };
     let bits = |bits: u32| with(&|c| c.status = Some(UP | bits));
     assert_eq!(with(&|_| {}), None);
-    assert_eq!(with(&|c| c.status = None), Some(Decline::StatusUnknown));
+    assert_eq!(
+        with(&|c| c.status = None),
+        Some(DeclineReason::StatusUnknown)
+    );
     assert_eq!(
         with(&|c| c.status = Some(status::SEEN_REPLY)),
-        Some(Decline::NotConfirmed)
+        Some(DeclineReason::NotConfirmed)
     );
-    assert_eq!(bits(status::TEMPLATE), Some(Decline::NotConfirmed));
-    assert_eq!(bits(status::NAT_CLASH), Some(Decline::Clash));
-    assert_eq!(bits(status::HELPER), Some(Decline::Helper));
-    assert_eq!(with(&|c| c.helper = true), Some(Decline::Helper));
-    assert_eq!(bits(status::SEQ_ADJUST), Some(Decline::SequenceAdjusted));
+    assert_eq!(bits(status::TEMPLATE), Some(DeclineReason::NotConfirmed));
+    assert_eq!(bits(status::NAT_CLASH), Some(DeclineReason::Clash));
+    assert_eq!(bits(status::HELPER), Some(DeclineReason::Helper));
+    assert_eq!(with(&|c| c.helper = true), Some(DeclineReason::Helper));
+    assert_eq!(
+        bits(status::SEQ_ADJUST),
+        Some(DeclineReason::SequenceAdjusted)
+    );
     assert_eq!(
         with(&|c| c.sequence_adjusted = true),
-        Some(Decline::SequenceAdjusted)
+        Some(DeclineReason::SequenceAdjusted)
     );
-    assert_eq!(bits(status::OFFLOAD), Some(Decline::Flowtable));
-    assert_eq!(bits(status::HW_OFFLOAD), Some(Decline::Flowtable));
-    assert_eq!(with(&|c| c.mark = 0x1ff), Some(Decline::OptedOut));
+    assert_eq!(bits(status::OFFLOAD), Some(DeclineReason::Flowtable));
+    assert_eq!(bits(status::HW_OFFLOAD), Some(DeclineReason::Flowtable));
+    assert_eq!(with(&|c| c.mark = 0x1ff), Some(DeclineReason::OptedOut));
     assert_eq!(with(&|c| c.mark = 0x3ff), None);
     assert_eq!(
         with(&|c| c.tcp_state = Some(2)),
-        Some(Decline::NotEstablished)
+        Some(DeclineReason::NotEstablished)
     );
-    assert_eq!(with(&|c| c.tcp_state = None), Some(Decline::NotEstablished));
+    assert_eq!(
+        with(&|c| c.tcp_state = None),
+        Some(DeclineReason::NotEstablished)
+    );
     // FIN_WAIT to CLOSE; then SYN_SENT2.
-    for (state, why) in (4..=9).map(|state| (state, Decline::Ended)) {
+    for (state, why) in (4..=9).map(|state| (state, DeclineReason::Ended)) {
         let why = if state == 9 {
-            Decline::NotEstablished
+            DeclineReason::NotEstablished
         } else {
             why
         };
@@ -107,18 +116,21 @@ fn every_condition_declines_with_its_reason() {
     }
     assert_eq!(
         with(&|c| c.reply = tuple(Protocol::Udp, "192.0.2.1:80", "10.0.0.2:4000")),
-        Some(Decline::Malformed)
+        Some(DeclineReason::Malformed)
     );
     assert_eq!(
         with(&|c| c.reply = tuple(Protocol::Tcp, "[2001:db8::1]:80", "[2001:db8::2]:1")),
-        Some(Decline::Malformed)
+        Some(DeclineReason::Malformed)
     );
 
     let off = Settings {
         tcp: false,
         ..Settings::default()
     };
-    assert_eq!(verdict(off.clone(), &one()), Some(Decline::ProtocolOff));
+    assert_eq!(
+        verdict(off.clone(), &one()),
+        Some(DeclineReason::ProtocolOff)
+    );
     assert_eq!(verdict(off, &udp(1, "10.0.0.2:4000", "192.0.2.1:53")), None);
     let off = Settings {
         udp: false,
@@ -126,11 +138,14 @@ fn every_condition_declines_with_its_reason() {
     };
     assert_eq!(
         verdict(off, &udp(1, "10.0.0.2:4000", "192.0.2.1:53")),
-        Some(Decline::ProtocolOff)
+        Some(DeclineReason::ProtocolOff)
     );
     let mut alone = udp(1, "10.0.0.2:4000", "192.0.2.1:53");
     alone.status = Some(status::CONFIRMED);
-    assert_eq!(verdict(Settings::default(), &alone), Some(Decline::NoReply));
+    assert_eq!(
+        verdict(Settings::default(), &alone),
+        Some(DeclineReason::NoReply)
+    );
 }
 
 #[test]
@@ -142,7 +157,7 @@ fn a_dying_connection_is_removed_and_never_begun() {
     assert_eq!(rig.core.flows().count(), 0);
     rig.connection(&one());
     assert_eq!(rig.connection(&c), [Action::Remove { flow: FlowId(0) }]);
-    assert_eq!(rig.reason(&c.id), Some(Decline::Dying));
+    assert_eq!(rig.reason(&c.id), Some(DeclineReason::Dying));
 }
 
 #[test]
@@ -164,12 +179,15 @@ fn addresses_that_are_not_forwarded_are_declined() {
         let c = udp(1, source, destination);
         assert_eq!(
             verdict(Settings::default(), &c),
-            Some(Decline::SpecialAddress),
+            Some(DeclineReason::SpecialAddress),
             "{source} {destination}"
         );
     }
     let c = tcp(1, "10.0.0.2:1", "10.0.0.2:80");
-    assert_eq!(verdict(Settings::default(), &c), Some(Decline::SelfTalk));
+    assert_eq!(
+        verdict(Settings::default(), &c),
+        Some(DeclineReason::SelfTalk)
+    );
 }
 
 #[test]
@@ -189,7 +207,7 @@ fn what_ends_or_begins_here_is_local_and_what_is_translated_here_is_not() {
     }
     let reasons =
         [&into, &out_of, &forwarded_port, &masqueraded, &redirected].map(|c| rig.reason(&c.id));
-    let (local_in, local_out) = (Some(Decline::LocalIn), Some(Decline::LocalOut));
+    let (local_in, local_out) = (Some(DeclineReason::LocalIn), Some(DeclineReason::LocalOut));
     assert_eq!(reasons, [local_in, local_out, None, None, local_in]);
 }
 
@@ -201,7 +219,7 @@ fn events_that_leave_something_out_change_nothing_of_it() {
     c.tcp_state = None;
     c.status = None;
     // Something it did not say may have changed: the kernel is asked again.
-    assert_eq!(rig.connection(&c), [Action::Prove { flow: FlowId(0) }]);
+    assert_eq!(rig.connection(&c), [Action::Invalidate { flow: FlowId(0) }]);
     c.sequence_adjusted = true;
     assert_eq!(rig.connection(&c), [Action::Remove { flow: FlowId(0) }]);
     c.sequence_adjusted = false;
@@ -210,7 +228,7 @@ fn events_that_leave_something_out_change_nothing_of_it() {
         [],
         "an event about something else does not take it back"
     );
-    assert_eq!(rig.reason(&c.id), Some(Decline::SequenceAdjusted));
+    assert_eq!(rig.reason(&c.id), Some(DeclineReason::SequenceAdjusted));
 }
 
 #[test]
@@ -322,7 +340,7 @@ fn a_lost_event_asks_for_a_dump_and_the_dump_sweeps() {
     assert_eq!(
         rig.tell(Event::Overrun(Source::Conntrack)),
         [
-            Action::Bump(Cause::Overrun(Source::Conntrack)),
+            Action::InvalidateAll(Cause::Overrun(Source::Conntrack)),
             Action::Dump(Source::Conntrack)
         ]
     );
@@ -335,7 +353,7 @@ fn a_lost_event_asks_for_a_dump_and_the_dump_sweeps() {
     assert_eq!(rig.known(), [b.id.original, c.id.original]);
     assert_eq!(
         rig.tell(Event::Overrun(Source::Firewall)),
-        [Action::Bump(Cause::Overrun(Source::Firewall))]
+        [Action::InvalidateAll(Cause::Overrun(Source::Firewall))]
     );
 }
 
@@ -346,7 +364,7 @@ fn events_lost_during_a_dump_ask_for_another_before_sweeping() {
     rig.tell(Event::Overrun(Source::Conntrack));
     assert_eq!(
         rig.tell(Event::Overrun(Source::Conntrack)),
-        [Action::Bump(Cause::Overrun(Source::Conntrack))]
+        [Action::InvalidateAll(Cause::Overrun(Source::Conntrack))]
     );
     assert_eq!(
         rig.tell(Event::DumpEnd(Source::Conntrack)),
@@ -398,15 +416,15 @@ fn a_hundred_thousand_flows_are_bumped_in_one_action() {
             &format!("10.{b}.{c}.{d}:{}", 1 + u16::from(a)),
             "192.0.2.1:53",
         );
-        core.handle(Event::Connection(connection(n, original)), 0, &mut out);
+        core.on_event(Event::Connection(connection(n, original)), 0, &mut out);
     }
     assert_eq!(core.statistics().installed, 100_000);
     out.clear();
-    core.handle(Event::Firewall(2), 1, &mut out);
-    assert_eq!(out, [Action::Bump(Cause::Firewall(2))]);
+    core.on_event(Event::Firewall(2), 1, &mut out);
+    assert_eq!(out, [Action::InvalidateAll(Cause::Firewall(2))]);
     out.clear();
-    core.handle(Event::Routing, 2, &mut out);
-    assert_eq!(out, [Action::Bump(Cause::Routing)]);
+    core.on_event(Event::Routing, 2, &mut out);
+    assert_eq!(out, [Action::InvalidateAll(Cause::Routing)]);
 }
 
 #[test]
@@ -422,7 +440,7 @@ fn a_program_on_a_route_to_either_end_leaves_a_connection_to_the_kernel() {
         rig.core.route_programs(&routes, rig.now, &mut out);
         (rig.reason(&c.id), out.len())
     };
-    let (left, same) = (Some(Decline::RouteProgram), (None, 0));
+    let (left, same) = (Some(DeclineReason::RouteProgram), (None, 0));
     assert_eq!(
         verdict(&["192.0.2.0/24", "2001:db8::/32", "10.0.0.0/31"]),
         same

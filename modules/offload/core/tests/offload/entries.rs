@@ -5,7 +5,7 @@ mod unseen;
 mod world;
 
 use crate::common::{Rig, tcp};
-use kernel::conntrack::Looked;
+use kernel::conntrack::ConnectionState;
 use weir_offload_core::{Action, FlowId, Millis, Reading, Settings};
 use world::{Policy, STEP, World};
 
@@ -233,26 +233,26 @@ fn what_an_inherited_connection_is_given_is_learned() {
             let number = u64::from(step);
             let reading = Reading {
                 packets: number,
-                octets: number * 100,
+                bytes: number * 100,
                 proven: true,
-                shown: step / 4,
+                trials: step / 4,
                 shown_length: 52,
             };
             for action in rig.pass_reading(250, &mut |_| [reading; 2]) {
                 match action {
-                    Action::Look(_) => {
+                    Action::Query(_) => {
                         let mut connection = connection.clone();
                         connection.timeout = Some(long - 1);
-                        let looked = Looked {
+                        let looked = ConnectionState {
                             connection,
                             unacknowledged: false,
                             labels: [0; 16],
                         };
                         let now = rig.now;
-                        rig.core.looked(&looked, now, &mut Vec::new());
+                        rig.core.on_query_reply(&looked, now, &mut Vec::new());
                     }
                     Action::Refresh { seconds, .. } => told.push(seconds),
-                    Action::Prove { .. } => {}
+                    Action::Invalidate { .. } => {}
                     other => panic!("{other:?}"),
                 }
             }
@@ -306,23 +306,23 @@ fn a_mark_in_the_way_of_learning_is_taken_away() {
         shown += u32::from(step == 1);
         let reading = Reading {
             packets: step.min(100),
-            octets: step.min(100) * 1_400,
+            bytes: step.min(100) * 1_400,
             proven: true,
-            shown,
+            trials: shown,
             shown_length: 1_452,
         };
         for action in rig.pass_reading(250, &mut |_| [reading; 2]) {
             match action {
-                Action::Look(_) => {
+                Action::Query(_) => {
                     let mut connection = connection.clone();
                     connection.timeout = Some(if marked { 299 } else { 431_999 });
-                    let looked = Looked {
+                    let looked = ConnectionState {
                         connection,
                         unacknowledged: marked,
                         labels: [0; 16],
                     };
                     let now = rig.now;
-                    rig.core.looked(&looked, now, &mut Vec::new());
+                    rig.core.on_query_reply(&looked, now, &mut Vec::new());
                 }
                 Action::Refresh {
                     seconds,
@@ -332,7 +332,7 @@ fn a_mark_in_the_way_of_learning_is_taken_away() {
                     marked &= unacknowledged != Some(false);
                     told.push(seconds);
                 }
-                Action::Prove { .. } => shown += 1,
+                Action::Invalidate { .. } => shown += 1,
                 other => panic!("{other:?}"),
             }
         }

@@ -8,10 +8,10 @@ use kernel::members::Member;
 use kernel::tables::Table;
 use serde_json::{Value, json};
 use weir_offload_core::expiry::{MOST_TIMED, MOST_WRITTEN};
-use weir_offload_core::ruleset::{self, RulesetError, Silent, flag, silent_in};
-use weir_offload_core::{Agenda, Millis};
+use weir_offload_core::ruleset::{self, RulesetError, UnreportedConditions, flag, silent_in};
+use weir_offload_core::{ExpirySchedule, Millis};
 
-fn silent(json: &str) -> Result<Silent, RulesetError> {
+fn silent(json: &str) -> Result<UnreportedConditions, RulesetError> {
     silent_in(&ruleset::parse(json)?)
 }
 
@@ -26,22 +26,22 @@ fn member(mark: u64, expires: Option<u64>) -> Member {
 }
 
 /// An agenda for one set, which was read just now, at 1 s; proofs have ended for that.
-fn watching(written: bool, members: &[Member]) -> Agenda {
-    let mut agenda = Agenda::default();
-    let silent = Silent {
+fn watching(written: bool, members: &[Member]) -> ExpirySchedule {
+    let mut agenda = ExpirySchedule::default();
+    let silent = UnreportedConditions {
         sets: [(name("s"), written)].into(),
-        ..Silent::default()
+        ..UnreportedConditions::default()
     };
     agenda.rules(silent, 1_000);
     let most = if written { MOST_WRITTEN } else { MOST_TIMED };
-    assert_eq!(agenda.asks(1_000).sets, [(name("s"), most)]);
+    assert_eq!(agenda.due_reads(1_000).sets, [(name("s"), most)]);
     agenda.set_read(&name("s"), Some(members), 1_000, 1_000);
     assert!(agenda.ends(1_000), "what was proven before was not watched");
     agenda
 }
 
 /// Times when proofs end, checked each millisecond; nothing is read.
-fn ends(agenda: &mut Agenda, time: std::ops::Range<Millis>) -> Vec<Millis> {
+fn ends(agenda: &mut ExpirySchedule, time: std::ops::Range<Millis>) -> Vec<Millis> {
     time.filter(|now| agenda.ends(*now)).collect()
 }
 
@@ -51,11 +51,11 @@ fn proofs_end_with_an_element_and_once() {
     // The kernel drops the element between these two times; no proof may be used by then, or
     // outlive the element.
     assert_eq!(agenda.until(), Some(3_988));
-    assert_eq!(agenda.wake(), Some(4_012));
+    assert_eq!(agenda.poll_at(), Some(4_012));
     assert_eq!(ends(&mut agenda, 1_001..60_000), [4_012]);
-    assert_eq!((agenda.until(), agenda.wake()), (None, None));
+    assert_eq!((agenda.until(), agenda.poll_at()), (None, None));
     assert_eq!(
-        agenda.asks(60_000).sets,
+        agenda.due_reads(60_000).sets,
         [],
         "nothing tells of it but commands"
     );
@@ -81,11 +81,11 @@ fn elements_that_end_one_after_another_end_proofs_twice_a_second_at_most() {
 #[test]
 fn what_a_packet_writes_is_found_by_looking() {
     let mut agenda = watching(true, &[member(1, Some(3_000))]);
-    assert_eq!(agenda.asks(1_399).sets, []);
-    assert_eq!(agenda.asks(1_400).sets.len(), 1);
+    assert_eq!(agenda.due_reads(1_399).sets, []);
+    assert_eq!(agenda.due_reads(1_400).sets.len(), 1);
     agenda.set_read(&name("s"), Some(&[member(1, Some(2_600))]), 1_400, 1_401);
     assert!(!agenda.ends(1_401), "nothing new");
-    assert_eq!(agenda.asks(1_900).sets.len(), 1);
+    assert_eq!(agenda.due_reads(1_900).sets.len(), 1);
     agenda.set_read(
         &name("s"),
         Some(&[member(1, Some(2_100)), member(7, Some(9_000))]),
@@ -94,12 +94,12 @@ fn what_a_packet_writes_is_found_by_looking() {
     );
     assert!(agenda.ends(1_901));
     // Deleted by a packet, before its time.
-    agenda.asks(2_400);
+    agenda.due_reads(2_400);
     agenda.set_read(&name("s"), Some(&[member(1, Some(1_600))]), 2_400, 2_401);
     assert!(agenda.ends(2_401));
     // Gone at its time: that alone ends proofs, and that it is missing then is no news.
     assert_eq!(ends(&mut agenda, 2_402..4_100), [4_013]);
-    agenda.asks(4_100);
+    agenda.due_reads(4_100);
     agenda.set_read(&name("s"), Some(&[]), 4_100, 4_101);
     assert!(!agenda.ends(4_101));
 }
@@ -108,12 +108,12 @@ fn what_a_packet_writes_is_found_by_looking() {
 #[test]
 fn what_a_packet_refreshes_goes_on() {
     let mut agenda = watching(true, &[member(1, Some(1_000))]);
-    agenda.asks(1_500);
+    agenda.due_reads(1_500);
     agenda.set_read(&name("s"), Some(&[member(1, Some(1_000))]), 1_500, 1_500);
     assert_eq!(agenda.until(), Some(2_488));
     assert_eq!(ends(&mut agenda, 1_501..3_000), [2_512]);
     // The element was gone between two looks, and is back: refused packets now pass.
-    agenda.asks(3_000);
+    agenda.due_reads(3_000);
     agenda.set_read(&name("s"), Some(&[member(1, Some(1_000))]), 3_000, 3_000);
     assert!(agenda.ends(3_000));
 }
@@ -121,17 +121,17 @@ fn what_a_packet_refreshes_goes_on() {
 #[test]
 fn what_cannot_be_looked_at_ends_proofs_each_second() {
     let mut agenda = watching(true, &[]);
-    agenda.asks(2_000);
+    agenda.due_reads(2_000);
     agenda.set_read(&name("s"), None, 2_000, 2_000);
     assert_eq!(agenda.blind().collect::<Vec<_>>(), [&name("s")]);
     let found = ends(&mut agenda, 2_001..7_001);
     assert_eq!(found.len(), 6, "{found:?}");
     assert!(found.windows(2).all(|two| two[1] - two[0] <= 1_000));
     // Too slow to be read is the same; and it is tried again.
-    assert_eq!(agenda.asks(12_000).sets.len(), 1);
+    assert_eq!(agenda.due_reads(12_000).sets.len(), 1);
     agenda.set_read(&name("s"), Some(&[]), 12_000, 12_100);
     assert_eq!(agenda.blind().count(), 1);
-    assert_eq!(agenda.asks(22_100).sets.len(), 1);
+    assert_eq!(agenda.due_reads(22_100).sets.len(), 1);
     agenda.set_read(&name("s"), Some(&[]), 22_100, 22_101);
     assert_eq!(agenda.blind().count(), 0);
 }
@@ -141,47 +141,47 @@ fn a_command_has_sets_read_again_soon_and_not_all_the_time() {
     let mut agenda = watching(false, &[]);
     for now in 2_000..3_000 {
         agenda.commanded(now);
-        if !agenda.asks(now).sets.is_empty() {
+        if !agenda.due_reads(now).sets.is_empty() {
             agenda.set_read(&name("s"), Some(&[]), now, now + 4);
         }
     }
     agenda.commanded(3_000);
-    assert!(agenda.asks(3_000).sets.is_empty());
-    assert_eq!(agenda.asks(3_204).sets.len(), 1);
+    assert!(agenda.due_reads(3_000).sets.is_empty());
+    assert_eq!(agenda.due_reads(3_204).sets.len(), 1);
 }
 
 #[test]
 fn proofs_end_with_a_route() {
-    let mut agenda = Agenda::default();
+    let mut agenda = ExpirySchedule::default();
     agenda.routed(100);
-    assert!(agenda.asks(100).routes);
+    assert!(agenda.due_reads(100).routes);
     agenda.routes_read(Some(&[]), 100, 101);
     assert!(
-        !agenda.asks(50_000).routes,
+        !agenda.due_reads(50_000).routes,
         "none has an end: events tell of the rest"
     );
     agenda.routed(50_000);
-    assert!(agenda.asks(50_000).routes);
+    assert!(agenda.due_reads(50_000).routes);
     agenda.routes_read(Some(&[3_000]), 50_000, 50_001);
     assert_eq!(agenda.until(), Some(52_988));
     // An advertisement makes it last longer.
-    assert!(!agenda.asks(51_000).routes);
-    assert!(agenda.asks(51_100).routes);
+    assert!(!agenda.due_reads(51_000).routes);
+    assert!(agenda.due_reads(51_100).routes);
     agenda.routes_read(Some(&[3_000]), 51_100, 51_101);
     assert!(ends(&mut agenda, 51_102..54_110).is_empty());
     // A read just when the route ends changes nothing: it counts as ended when it has for sure.
-    agenda.asks(54_110);
+    agenda.due_reads(54_110);
     agenda.routes_read(Some(&[]), 54_110, 54_111);
     assert_eq!(ends(&mut agenda, 54_111..60_000), [54_123]);
 }
 
 #[test]
 fn an_hour_ends_proofs_and_so_does_setting_the_clock() {
-    let mut agenda = Agenda::default();
+    let mut agenda = ExpirySchedule::default();
     agenda.wall(1_700_000_000_000, 0);
-    let silent = Silent {
+    let silent = UnreportedConditions {
         edges: BTreeSet::from([0, 61]),
-        ..Silent::default()
+        ..UnreportedConditions::default()
     };
     agenda.rules(silent, 0);
     assert!(agenda.ends(0));
@@ -198,10 +198,10 @@ fn an_hour_ends_proofs_and_so_does_setting_the_clock() {
 
 #[test]
 fn packets_that_keep_an_element_alive_are_seen() {
-    let mut agenda = Agenda::default();
-    let silent = Silent {
+    let mut agenda = ExpirySchedule::default();
+    let silent = UnreportedConditions {
         keep_alive: Some(750),
-        ..Silent::default()
+        ..UnreportedConditions::default()
     };
     agenda.rules(silent, 0);
     let found = ends(&mut agenda, 0..8_000);
@@ -213,17 +213,17 @@ fn packets_that_keep_an_element_alive_are_seen() {
 
 #[test]
 fn packets_that_keep_a_policy_alive_are_seen() {
-    let mut agenda = Agenda::default();
-    assert!(!agenda.asks(1_000).policies);
+    let mut agenda = ExpirySchedule::default();
+    assert!(!agenda.due_reads(1_000).policies);
     agenda.policed(1_000);
-    assert_eq!(agenda.wake(), Some(1_000));
-    assert!(agenda.asks(1_000).policies);
+    assert_eq!(agenda.poll_at(), Some(1_000));
+    assert!(agenda.due_reads(1_000).policies);
     agenda.policies_read(Ok(None), 1_000, 1_000);
-    assert_eq!((agenda.until(), agenda.wake()), (None, None));
+    assert_eq!((agenda.until(), agenda.poll_at()), (None, None));
 
     // The agenda does not read again at once, however often changes are reported.
     agenda.policed(1_010);
-    assert!(!agenda.asks(1_099).policies && agenda.asks(1_100).policies);
+    assert!(!agenda.due_reads(1_099).policies && agenda.due_reads(1_100).policies);
     agenda.policies_read(Ok(Some(9)), 1_100, 1_100);
     assert!(agenda.ends(1_100), "proven for longer");
     assert_eq!(agenda.until(), Some(3_100));
@@ -231,50 +231,50 @@ fn packets_that_keep_a_policy_alive_are_seen() {
 
     // The shortest of all decides, twice a second at most in the long run.
     agenda.policed(8_000);
-    assert!(agenda.asks(8_000).policies);
+    assert!(agenda.due_reads(8_000).policies);
     agenda.policies_read(Ok(Some(1)), 8_000, 8_000);
     let often = ends(&mut agenda, 8_000..28_000).len();
     assert!((38..=46).contains(&often), "{often}");
 
     // Policies that cannot be read may live by anything.
     agenda.policed(30_000);
-    assert!(agenda.asks(30_000).policies);
+    assert!(agenda.due_reads(30_000).policies);
     agenda.policies_read(Err(()), 30_000, 30_000);
     assert!(ends(&mut agenda, 30_000..40_000).len() >= 9);
-    assert!(agenda.asks(40_000).policies, "asked again");
+    assert!(agenda.due_reads(40_000).policies, "asked again");
 }
 
 #[test]
 fn packets_that_keep_buckets_of_next_hops_where_they_are_are_seen() {
-    let mut agenda = Agenda::default();
+    let mut agenda = ExpirySchedule::default();
     agenda.routed(1_000);
-    assert!(agenda.asks(1_000).groups);
+    assert!(agenda.due_reads(1_000).groups);
     agenda.routes_read(Some(&[]), 1_000, 1_000);
     agenda.groups_read(Ok(None), 1_000, 1_000);
-    assert_eq!((agenda.until(), agenda.wake()), (None, None));
+    assert_eq!((agenda.until(), agenda.poll_at()), (None, None));
 
     agenda.routed(1_010);
-    assert!(!agenda.asks(1_099).groups && agenda.asks(1_100).groups);
+    assert!(!agenda.due_reads(1_099).groups && agenda.due_reads(1_100).groups);
     agenda.routes_read(Some(&[]), 1_100, 1_100);
     agenda.groups_read(Ok(Some(8_000)), 1_100, 1_100);
     assert!(agenda.ends(1_100), "proven for longer");
     assert_eq!(ends(&mut agenda, 1_101..8_000), [3_100, 5_100, 7_100]);
 
     // A gateway answers again: at once, and as seldom as all else.
-    agenda.answers();
+    agenda.on_gateway_reachable();
     assert!(!agenda.ends(7_200) && agenda.ends(7_350) && !agenda.ends(7_700));
 
     // Twice a second at most, and each second where they cannot be read.
     for (now, idle) in [(10_000, Ok(Some(10))), (30_000, Err(()))] {
         agenda.routed(now);
-        assert!(agenda.asks(now).groups);
+        assert!(agenda.due_reads(now).groups);
         agenda.groups_read(idle, now, now);
         let often = ends(&mut agenda, now..now + 10_000).len();
         assert!((9..=22).contains(&often), "{idle:?}: {often}");
     }
-    assert!(agenda.asks(40_000).groups, "asked again");
+    assert!(agenda.due_reads(40_000).groups, "asked again");
     agenda.groups_read(Ok(None), 40_000, 40_000);
-    assert_eq!((agenda.until(), agenda.wake()), (None, None));
+    assert_eq!((agenda.until(), agenda.poll_at()), (None, None));
 }
 
 #[test]
@@ -308,9 +308,9 @@ fn a_ruleset_tells_what_to_look_at() {
         ["the time of day (inet t f, handle 42)"]
     );
     // Connections that such rules concern are left to the kernel, unless they are ignored.
-    assert_eq!(found.seen.len(), 3, "{:?}", found.seen);
+    assert_eq!(found.per_packet.len(), 3, "{:?}", found.per_packet);
     let ignoring = found.ignoring();
-    assert_eq!(ignoring.seen, BTreeSet::new());
+    assert_eq!(ignoring.per_packet, BTreeSet::new());
     assert_eq!(
         words(&ignoring.opaque),
         [
@@ -331,7 +331,7 @@ fn what_established_packets_do_not_come_to_is_not_looked_at() {
         1,
     );
     assert_ne!(rules, RULES);
-    assert_eq!(silent(&rules), Ok(Silent::default()));
+    assert_eq!(silent(&rules), Ok(UnreportedConditions::default()));
 }
 
 /// Rules of one chain, by their expressions.
@@ -438,7 +438,11 @@ fn events_that_iptables_hides_are_spelled_out() {
         };
         ruleset::spell(&mut root, &[found]);
         let found = ruleset::read(&root).expect("a ruleset");
-        assert!(found.concerns.is_empty(), "{:?}", found.concerns);
+        assert!(
+            found.per_packet_rules.is_empty(),
+            "{:?}",
+            found.per_packet_rules
+        );
         silent_in(&root).expect("a ruleset").opaque.len()
     };
     assert_eq!(opaque(&[]), 0, "a zone, or nothing");
@@ -451,7 +455,10 @@ fn what_is_no_ruleset_is_an_error() {
     for text in ["", "{}", r#"{"nftables": [7]}"#] {
         assert!(silent(text).is_err(), "{text}");
     }
-    assert_eq!(silent(r#"{"nftables": []}"#), Ok(Silent::default()));
+    assert_eq!(
+        silent(r#"{"nftables": []}"#),
+        Ok(UnreportedConditions::default())
+    );
 }
 
 /// nft 1.0.6 prints what is in memory that it freed where a table has one flag: the kernel is

@@ -65,10 +65,10 @@ fn a_member_that_is_no_port_is_looked_at() {
     let other = plan(&plans, OTHER);
     assert_eq!(other.hook, Hook::Watch);
     assert_eq!(other.reason, PortReason::NotYet("vxlan".into()));
-    assert!(other.floods && !other.into && !other.out && !other.forwards());
+    assert!(other.floods && !other.ingress && !other.egress && !other.forwards());
     for port in [WAN, LAN0, LAN1] {
         let port = plan(&plans, port);
-        assert!(port.forwards() && port.out, "{}", port.name);
+        assert!(port.forwards() && port.egress, "{}", port.name);
         assert_eq!(port.limits, []);
     }
 }
@@ -92,8 +92,8 @@ fn where_a_member_must_be_left_alone_nothing_leaves_by_the_others() {
         assert_eq!(plan(&plans, OTHER).hook, Hook::Off, "{what}");
         for port in [LAN0, LAN1] {
             let port = plan(&plans, port);
-            assert!(port.forwards() && port.into, "{what}: {}", port.name);
-            assert!(!port.out && !port.ppp_out && !port.bridges, "{what}");
+            assert!(port.forwards() && port.ingress, "{what}: {}", port.name);
+            assert!(!port.egress && !port.ppp_egress && !port.bridges, "{what}");
             let limit = Limit {
                 of: Use::Out,
                 reason: PortReason::Unseen("vxlan0".into()),
@@ -101,7 +101,7 @@ fn where_a_member_must_be_left_alone_nothing_leaves_by_the_others() {
             assert_eq!(port.limits, [limit], "{what}");
         }
         let wan = plan(&plans, WAN);
-        assert!(wan.out && wan.limits.is_empty(), "{what}");
+        assert!(wan.egress && wan.limits.is_empty(), "{what}");
     }
 }
 
@@ -114,7 +114,7 @@ fn nobody_looks_where_it_does_not_matter() {
     };
     let plans = planned(&world(down), &Settings::default(), Some(facts()));
     assert_eq!(plan(&plans, OTHER).hook, Hook::Off);
-    assert!(plan(&plans, LAN0).out);
+    assert!(plan(&plans, LAN0).egress);
 
     let off = Settings {
         ports: ["lan0", "lan1"].map(|name| (name.into(), Hook::Off)).into(),
@@ -122,7 +122,7 @@ fn nobody_looks_where_it_does_not_matter() {
     };
     let plans = planned(&world(vxlan()), &off, Some(facts()));
     assert_eq!(plan(&plans, OTHER).hook, Hook::Off);
-    assert!(plan(&plans, WAN).out);
+    assert!(plan(&plans, WAN).egress);
 
     let mut apart = world(vxlan());
     if let Some(other) = apart.last_mut() {
@@ -147,10 +147,10 @@ fn nothing_comes_in_by_a_locked_member() {
     };
     let plans = planned(&links, &settings, Some(facts()));
     let locked = plan(&plans, LAN0);
-    assert!(locked.forwards() && !locked.into && locked.out && !locked.bridges);
+    assert!(locked.forwards() && !locked.ingress && locked.egress && !locked.bridges);
     assert_eq!(locked.limits[0], limit(PortReason::Locked));
     for index in [WAN, LAN1, OTHER] {
-        assert!(plan(&plans, index).into, "{index}");
+        assert!(plan(&plans, index).ingress, "{index}");
     }
 
     // A VLAN device as the member: its port does not distinguish VLANs.
@@ -172,6 +172,6 @@ fn nothing_comes_in_by_a_locked_member() {
         reason: Box::new(PortReason::Locked),
     };
     let below = plan(&plans, LAN1);
-    assert!(!below.into && below.out);
+    assert!(!below.ingress && below.egress);
     assert_eq!(below.limits, [limit(reason)]);
 }

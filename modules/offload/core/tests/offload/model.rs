@@ -11,7 +11,7 @@ use kernel::{
     Address, Connection, ConnectionId, Event, Fdb, Link, Neighbour, Protocol, Source, Tuple, status,
 };
 use proptest::prelude::*;
-use weir_offload_core::{Action, Decline, Mark, Reading, Settings};
+use weir_offload_core::{Action, DeclineReason, Mark, Reading, Settings};
 
 /// Step of a random history.
 #[derive(Clone, Debug)]
@@ -479,9 +479,9 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
             Step::Tick(millis) => rig.pass_reading(millis, &mut |flow| {
                 [Reading {
                     packets: u64::from(flow.0),
-                    octets: 0,
+                    bytes: 0,
                     proven: flow.0 % 2 == 0,
-                    shown: 0,
+                    trials: 0,
                     shown_length: 0,
                 }; 2]
             }),
@@ -498,7 +498,7 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
         };
         for action in &out {
             match action {
-                Action::BumpHops { link, mac } => drop(seen.hops.insert((*link, *mac))),
+                Action::InvalidateHops { link, mac } => drop(seen.hops.insert((*link, *mac))),
                 Action::Dump(source) => seen.dump = Some(*source),
                 _ => {}
             }
@@ -532,7 +532,7 @@ proptest! {
         run(Settings { max_flows: 2, ..Settings::default() }, &steps, |rig, eligible| {
             assert!(rig.known().iter().all(|tuple| eligible.contains(tuple)));
             assert_eq!(rig.known().len(), eligible.len().min(2));
-            let waiting = rig.core.statistics().declined[Decline::TableFull.index()];
+            let waiting = rig.core.statistics().declined[DeclineReason::TableFull.index()];
             assert_eq!(waiting, eligible.len() - rig.known().len());
         });
     }

@@ -14,7 +14,7 @@ fn tell(rig: &mut Rig, link: &Link) -> Vec<Action> {
 }
 
 fn hops(link: u32, mac: Mac) -> Vec<Action> {
-    vec![Action::BumpHops { link, mac }]
+    vec![Action::InvalidateHops { link, mac }]
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn another_choice_among_next_hops_ends_all_proofs() {
         ..facts()
     };
     let routing = |actions: &[Action]| {
-        let cause = Action::Bump(Cause::Routing);
+        let cause = Action::InvalidateAll(Cause::Routing);
         actions.iter().filter(|action| **action == cause).count()
     };
     for (next, ends) in [
@@ -53,11 +53,14 @@ fn each_generation_bumps_once() {
     let mut rig = rig();
     assert_eq!(
         rig.tell(Event::Firewall(3)),
-        [Action::Bump(Cause::Firewall(3))]
+        [Action::InvalidateAll(Cause::Firewall(3))]
     );
     assert_eq!(rig.tell(Event::Firewall(3)), []);
     assert_eq!(rig.tell(Event::Firewall(4)).len(), 1);
-    assert_eq!(rig.tell(Event::Routing), [Action::Bump(Cause::Routing)]);
+    assert_eq!(
+        rig.tell(Event::Routing),
+        [Action::InvalidateAll(Cause::Routing)]
+    );
     assert_eq!(rig.core.statistics().bumps.get("firewall"), Some(&2));
 }
 
@@ -102,7 +105,7 @@ fn a_device_bumps_only_for_what_matters() {
     }
     assert_eq!(
         apart_from_stacks(rig.tell(Event::LinkGone(2))),
-        [Action::Bump(Cause::Link("lan0".into()))]
+        [Action::InvalidateAll(Cause::Link("lan0".into()))]
     );
     assert_eq!(rig.tell(Event::LinkGone(2)), []);
 }
@@ -121,7 +124,7 @@ fn neighbours_beyond_the_limit_bump_everything() {
     }
     assert_eq!(
         rig.tell(Event::Neighbour(at(16_384))),
-        [Action::Bump(Cause::Neighbours)]
+        [Action::InvalidateAll(Cause::Neighbours)]
     );
     assert_eq!(
         rig.tell(Event::Neighbour(at(5))),
@@ -152,14 +155,14 @@ fn lost_route_events_ask_for_a_dump_that_sweeps() {
     assert_eq!(
         lost,
         [
-            Action::Bump(Cause::Overrun(Source::Route)),
+            Action::InvalidateAll(Cause::Overrun(Source::Route)),
             Action::Dump(Source::Route)
         ]
     );
     assert_eq!(tell(&mut rig, &link(3, "wan0")), []);
     let end = apart_from_stacks(rig.tell(Event::DumpEnd(Source::Route)));
-    assert_eq!(end[0], Action::Bump(Cause::Address));
-    assert_eq!(end[1], Action::Bump(Cause::Link("lan0".into())));
+    assert_eq!(end[0], Action::InvalidateAll(Cause::Address));
+    assert_eq!(end[1], Action::InvalidateAll(Cause::Link("lan0".into())));
     assert_eq!(end[2..], hops(3, [7; 6]));
     assert_eq!(
         (
@@ -254,7 +257,7 @@ fn a_port_is_planned_when_link_and_facts_are_known_and_again_when_they_change() 
         (only_plan(&off).hook, &only_plan(&off).reason),
         (Hook::Off, &PortReason::NotForwarding)
     );
-    assert!(off.contains(&Action::Bump(Cause::Forwarding)));
+    assert!(off.contains(&Action::InvalidateAll(Cause::Forwarding)));
     rig.facts(2, facts());
     assert_eq!(
         only_plan(&rig.tell(Event::LinkGone(2))).reason,

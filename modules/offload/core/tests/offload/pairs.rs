@@ -162,7 +162,7 @@ fn what_else_may_look_at_frames_leaves_them_to_the_kernel() {
         .find(|plan| plan.link == LAN1)
         .expect("a plan");
     assert!(
-        !plan.bridges && plan.into && plan.out,
+        !plan.bridges && plan.ingress && plan.egress,
         "what is routed is not concerned"
     );
     assert!(matches!(plan.limits[0].reason, PortReason::BridgeFilter(_)));
@@ -222,9 +222,9 @@ fn a_pair_that_moves_stays_and_proves_anew_and_an_idle_one_goes() {
         let mut read = |_| {
             let reading = Reading {
                 packets,
-                octets: 0,
+                bytes: 0,
                 proven: true,
-                shown: 0,
+                trials: 0,
                 shown_length: 0,
             };
             [reading, Reading::default()]
@@ -236,7 +236,7 @@ fn a_pair_that_moves_stays_and_proves_anew_and_an_idle_one_goes() {
         let out = tick(&mut rig, 1);
         proofs += out
             .iter()
-            .filter(|a| matches!(a, Action::Prove { flow } if flow.0 == PAIRS))
+            .filter(|a| matches!(a, Action::Invalidate { flow } if flow.0 == PAIRS))
             .count();
         assert!(!out.contains(&remove(0)));
     }
@@ -254,6 +254,6 @@ fn a_pair_for_which_there_is_no_room_is_told_again() {
     let mut rig = with_two_stations();
     seen(&mut rig, &[(2, 1)]);
     rig.core
-        .refused(FlowId(PAIRS), weir_offload_core::Decline::TableFull);
+        .refused(FlowId(PAIRS), weir_offload_core::DeclineReason::TableFull);
     assert_eq!(seen(&mut rig, &[(2, 1)]), [install(0, 2, 1)]);
 }

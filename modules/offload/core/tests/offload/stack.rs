@@ -25,9 +25,9 @@ fn the_lowest_devices_are_the_ports() {
             "{}",
             plan.name
         );
-        assert!(plan.into && plan.out && plan.ppp_in && plan.ppp_out && plan.direct);
+        assert!(plan.ingress && plan.egress && plan.ppp_ingress && plan.ppp_egress && plan.direct);
         assert_eq!(plan.floods, index != ETH0);
-        assert!(plan.stands_on.is_empty());
+        assert!(plan.lower_devices.is_empty());
     }
     let br0 = world
         .links
@@ -38,8 +38,8 @@ fn the_lowest_devices_are_the_ports() {
         .unwrap();
     assert_eq!(world.plan(4).mac, br0, "that of the bridge");
     assert_eq!(world.plan(ETH0).mac, [2, 0, 0, 0, 0, 2], "its own");
-    assert_eq!(world.plan(4).carries, ["br0", "br0.20"]);
-    assert_eq!(world.plan(ETH0).carries, ["eth0.7"]);
+    assert_eq!(world.plan(4).upper_devices, ["br0", "br0.20"]);
+    assert_eq!(world.plan(ETH0).upper_devices, ["eth0.7"]);
     assert_eq!(world.plan(10).reason, below(&["lan0", "lan1"], &[]));
     assert_eq!(world.plan(11).reason, below(&["lan0", "lan1"], &[]));
     assert_eq!(world.plan(12).reason, below(&["eth0"], &[]));
@@ -47,7 +47,7 @@ fn the_lowest_devices_are_the_ports() {
     for index in [10, 11, 12, 80] {
         assert_eq!(world.plan(index).hook, Hook::Off);
     }
-    assert_eq!(world.plan(11).stands_on, ["lan0", "lan1"]);
+    assert_eq!(world.plan(11).lower_devices, ["lan0", "lan1"]);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_member_of_a_bridge_takes_its_address_and_vlan_devices_may_have_others() {
         "{}",
         limit.explain()
     );
-    assert!(plan.into && plan.out, "the rest is as ever");
+    assert!(plan.ingress && plan.egress, "the rest is as ever");
 }
 
 #[test]
@@ -345,26 +345,26 @@ proptest! {
             prop_assert!(!plan.reason.explain().is_empty() && !plan.reason.hint().is_empty());
             prop_assert!(plan.limits.iter().all(|limit| !limit.explain().is_empty()));
             if plan.hook == Hook::Off {
-                prop_assert!(!plan.into && !plan.out && plan.mac == [0; 6]);
+                prop_assert!(!plan.ingress && !plan.egress && plan.mac == [0; 6]);
                 continue;
             }
             if plan.hook == Hook::Watch {
                 let member = link_of(plan.link);
-                prop_assert!(!plan.into && !plan.out && plan.mac == [0; 6]);
+                prop_assert!(!plan.ingress && !plan.egress && plan.mac == [0; 6]);
                 prop_assert!(member.up && plan.floods);
                 continue;
             }
             let link = link_of(plan.link);
             prop_assert!(link.up && !stack.stands(plan.link));
-            prop_assert!(plan.into || plan.out);
-            prop_assert!(!plan.ppp_out || plan.out && no_ppp_shaped);
-            prop_assert!(!plan.ppp_in || plan.into);
+            prop_assert!(plan.ingress || plan.egress);
+            prop_assert!(!plan.ppp_egress || plan.egress && no_ppp_shaped);
+            prop_assert!(!plan.ppp_ingress || plan.ingress);
             prop_assert_eq!(plan.direct, link.qdisc != "cake");
             prop_assert!(plan.vlan_macs.len() <= 3);
             prop_assert!(plan.vlan_macs.iter().all(|(_, mac)| *mac != plan.mac));
             for upper in stack.uppers(plan.link) {
                 let above = link_of(upper.link);
-                prop_assert!(!plan.out || above.qdisc != "cake");
+                prop_assert!(!plan.egress || above.qdisc != "cake");
                 prop_assert!(above.kind != "bond" && above.kind != "veth" && above.kind != "gre");
                 prop_assert!(above.kind != "bridge" || plan.floods);
             }

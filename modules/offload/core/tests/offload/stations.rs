@@ -36,21 +36,21 @@ fn rig() -> Rig {
 
 fn hops(link: u32, number: u32) -> Vec<Action> {
     let mac = mac(number);
-    vec![Action::BumpHops { link, mac }]
+    vec![Action::InvalidateHops { link, mac }]
 }
 
 /// Reports a whole batch at once.
 fn batch(rig: &mut Rig, events: impl IntoIterator<Item = Event>) -> Vec<Action> {
     let mut out = Vec::new();
     for event in events {
-        rig.core.handle(event, rig.now, &mut out);
+        rig.core.on_event(event, rig.now, &mut out);
     }
     rig.core.flush(&mut out);
     out
 }
 
 fn all() -> Vec<Action> {
-    vec![Action::Bump(Cause::Stations)]
+    vec![Action::InvalidateAll(Cause::Stations)]
 }
 
 /// Packets that weir forwards bypass the bridge, and so do not show it where a station is: proofs
@@ -110,7 +110,7 @@ fn more_changes_at_once_than_there_are_hops_are_one_end_of_all_proofs() {
     let few = batch(&mut rig, (0..4096).map(|n| Event::Fdb(at(4, n))));
     assert_eq!((few.len(), bumps(&few)), (4096, 0));
     let many = batch(&mut rig, (5000..10_000).map(|n| Event::Fdb(at(4, n))));
-    assert_eq!(many, [Action::Bump(Cause::Neighbours)]);
+    assert_eq!(many, [Action::InvalidateAll(Cause::Neighbours)]);
     assert_eq!(batch(&mut rig, []), [], "and it is done");
     // However many move: once.
     assert_eq!(
@@ -130,7 +130,7 @@ fn more_changes_at_once_than_there_are_hops_are_one_end_of_all_proofs() {
     };
     assert_eq!(batch(&mut rig, (0..5000).map(|n| neighbour(n, 0))), []);
     let many = batch(&mut rig, (0..5000).map(|n| neighbour(n, 10_000)));
-    assert_eq!(many, [Action::Bump(Cause::Neighbours)]);
+    assert_eq!(many, [Action::InvalidateAll(Cause::Neighbours)]);
 }
 
 /// A bridge that forgets soon hears of each flow often enough.
@@ -232,7 +232,7 @@ fn how_a_device_bridges_bumps_only_when_it_is_another_way() {
             locked: None,
         })
     };
-    let change = [Action::Bump(Cause::Link("lan0".into()))];
+    let change = [Action::InvalidateAll(Cause::Link("lan0".into()))];
     assert_eq!(rig.tell(told(Some(1), None)), [], "as the device said");
     assert_eq!(rig.tell(told(Some(2), None)), change);
     assert_eq!(rig.tell(told(Some(2), None)), []);

@@ -39,7 +39,7 @@ fn transmits(plan: &PortPlan) -> (bool, Option<PortReason>) {
         assert!(!limit.reason.hint().is_empty());
         limit.reason.clone()
     });
-    assert!(plan.out && limits.next().is_none());
+    assert!(plan.egress && limits.next().is_none());
     (plan.xdp_transmit, reason)
 }
 
@@ -140,8 +140,11 @@ fn what_asks_for_a_connection_keeps_what_leaves() {
     ports[1].1.asking = vec!["the qdisc cake with nat".into()];
     let plans = planned(&ports, &Settings::default());
     let (lan, wan) = (&plans[0], &plans[1]);
-    assert_eq!((wan.into, wan.out, wan.hook), (true, false, Hook::Xdp));
-    assert!(lan.out && lan.into && lan.limits.is_empty());
+    assert_eq!(
+        (wan.ingress, wan.egress, wan.hook),
+        (true, false, Hook::Xdp)
+    );
+    assert!(lan.egress && lan.ingress && lan.limits.is_empty());
     assert_eq!(wan.limits.len(), 1);
     assert_eq!(wan.limits[0].of, Use::Out);
     let text = wan.limits[0].explain();

@@ -2,14 +2,14 @@
 
 use crate::common::{Rig, UP, tcp, udp};
 use kernel::{Event, Source, status};
-use weir_offload_core::{Action, Cause, Decline, FlowId, Millis, Reading, Settings};
+use weir_offload_core::{Action, Cause, DeclineReason, FlowId, Millis, Reading, Settings};
 
 fn reading(packets: u64, proven: bool) -> Reading {
     Reading {
         packets,
-        octets: packets * 100,
+        bytes: packets * 100,
         proven,
-        shown: 0,
+        trials: 0,
         shown_length: 0,
     }
 }
@@ -39,7 +39,7 @@ fn refreshes(
     let found = passing(rig, millis, read).into_iter();
     let refresh = |(when, action)| match action {
         Action::Refresh { seconds, .. } => Some((when, seconds)),
-        Action::Prove { .. } => None,
+        Action::Invalidate { .. } => None,
         other => panic!("{other:?}"),
     };
     found.filter_map(refresh).collect()
@@ -104,7 +104,7 @@ fn a_udp_flow_that_is_old_enough_is_shown_to_conntrack() {
     rig.connection(&c);
     let shown = passing(&mut rig, 2_200, &mut |now| [now, 0]);
     assert!(
-        matches!(&shown[..], [(3_000, Action::Prove { .. })]),
+        matches!(&shown[..], [(3_000, Action::Invalidate { .. })]),
         "{shown:?}"
     );
     // The connection then rests, and is not a stream.
@@ -149,7 +149,7 @@ fn what_may_be_the_time_of_unacknowledged_data_is_not_believed() {
     assert!(
         found
             .iter()
-            .all(|(_, action)| matches!(action, Action::Prove { .. })),
+            .all(|(_, action)| matches!(action, Action::Invalidate { .. })),
         "{found:?}"
     );
 }
@@ -168,7 +168,7 @@ fn proofs_are_renewed_once_in_their_time_and_evenly() {
         });
         assert!(actions.len() <= 1, "spread over the ticks");
         for action in actions {
-            let Action::Prove { flow } = action else {
+            let Action::Invalidate { flow } = action else {
                 panic!("{action:?}")
             };
             count[flow.0 as usize] += 1;
@@ -222,14 +222,20 @@ fn a_firewall_that_tells_nothing_ends_all_proofs_every_second() {
         rig.core.flush(&mut out);
         out
     };
-    assert_eq!(is_in_use(&mut rig, true), [Action::Bump(Cause::Legacy)]);
+    assert_eq!(
+        is_in_use(&mut rig, true),
+        [Action::InvalidateAll(Cause::Legacy)]
+    );
     assert_eq!(is_in_use(&mut rig, true), []);
     let bumps: usize = (0..100)
         .map(|_| rig.pass(100))
-        .filter(|out| *out == [Action::Bump(Cause::Legacy)])
+        .filter(|out| *out == [Action::InvalidateAll(Cause::Legacy)])
         .count();
     assert_eq!(bumps, 10);
-    assert_eq!(is_in_use(&mut rig, false), [Action::Bump(Cause::Legacy)]);
+    assert_eq!(
+        is_in_use(&mut rig, false),
+        [Action::InvalidateAll(Cause::Legacy)]
+    );
     assert_eq!(rig.pass(5_000), []);
 }
 
@@ -253,7 +259,7 @@ fn what_a_flowtable_gives_back_is_found() {
     c.status = Some(UP | status::OFFLOAD);
     c.tcp_state = None;
     rig.connection(&c);
-    assert_eq!(rig.reason(&c.id), Some(Decline::Flowtable));
+    assert_eq!(rig.reason(&c.id), Some(DeclineReason::Flowtable));
     // The flowtable goes: the message is immediate, its connections come back a little later.
     rig.tell(Event::Firewall(2));
     assert_eq!(rig.pass(900), []);
@@ -320,20 +326,24 @@ fn a_tcp_flow_that_moved_far_proves_anew_and_no_old_acknowledgement_counts() {
     rig.connection(&stream);
     rig.connection(&datagrams);
     let far = |actions: Vec<Action>| {
-        let concerns = |action: &Action| matches!(action, Action::Relax(_) | Action::Prove { .. });
+        let concerns =
+            |action: &Action| matches!(action, Action::Relax(_) | Action::Invalidate { .. });
         actions.into_iter().filter(concerns).collect::<Vec<_>>()
     };
-    let expected = [Action::Relax(stream.id), Action::Prove { flow: FlowId(0) }];
+    let expected = [
+        Action::Relax(stream.id),
+        Action::Invalidate { flow: FlowId(0) },
+    ];
     for round in 0..3 {
         for flow in [FlowId(0), FlowId(1), FlowId(9)] {
-            rig.core.grew(flow, 255 << 20);
+            rig.core.add_forwarded_bytes(flow, 255 << 20);
         }
         assert_eq!(far(rig.pass(250)), [], "{round}");
-        rig.core.grew(FlowId(0), 1 << 20);
+        rig.core.add_forwarded_bytes(FlowId(0), 1 << 20);
         assert_eq!(far(rig.pass(250)), expected, "{round}");
     }
     // The bytes of a connection that ended meanwhile count for no other.
-    rig.core.grew(FlowId(0), 1 << 30);
+    rig.core.add_forwarded_bytes(FlowId(0), 1 << 30);
     rig.tell(Event::ConnectionGone(stream.id));
     assert_eq!(far(rig.pass(250)), []);
 }

@@ -9,7 +9,7 @@ use clap::Args;
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Output, Tone, harmless};
+use runtime::output::{Output, Tone, sanitize};
 
 /// Explain why weir forwards a connection, or why it does not
 ///
@@ -51,8 +51,8 @@ pub fn run(args: &ExplainArgs, output: &mut Output<'_>) -> Result<(), Error> {
 }
 
 fn print(explanation: &Explanation, output: &mut Output<'_>) -> io::Result<()> {
-    output.line(&output.toned(Tone::Bold, &harmless(&explanation.asked)))?;
-    output.line(&harmless(&explanation.verdict))?;
+    output.line(&output.toned(Tone::Bold, &sanitize(&explanation.asked)))?;
+    output.line(&sanitize(&explanation.verdict))?;
     if !explanation.witnesses.is_empty() {
         output.line("")?;
     }
@@ -65,14 +65,14 @@ fn print(explanation: &Explanation, output: &mut Output<'_>) -> io::Result<()> {
         output.line(&format!(
             "  {mark}  {:<6}  {}",
             witness.name,
-            harmless(&witness.text)
+            sanitize(&witness.text)
         ))?;
     }
     if !explanation.change.is_empty() {
         output.line("\nTo change this:")?;
     }
     for change in &explanation.change {
-        output.line(&format!("  - {}", harmless(change)))?;
+        output.line(&format!("  - {}", sanitize(change)))?;
     }
     Ok(())
 }

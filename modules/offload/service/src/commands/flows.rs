@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use answers::{AddressFilter, Bridged, Directions, Flow, FlowFilter, FlowState, Protocol, Sort};
+use answers::{
+    AddressFilter, Directions, Flow, FlowFilter, FlowState, Protocol, Sort, StationPair,
+};
 use api::{Client, with_query};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
@@ -114,7 +116,7 @@ impl FlowsArgs {
 struct Rest {
     matched: u64,
     #[serde(default)]
-    bridged: Vec<Bridged>,
+    bridged: Vec<StationPair>,
 }
 
 pub fn run(args: &FlowsArgs, output: &mut Output<'_>) -> Result<(), Error> {
@@ -178,7 +180,7 @@ fn print(client: &Client, filter: &FlowFilter, output: &mut Output<'_>) -> Resul
 }
 
 /// Stations of bridges, in a table of their own.
-fn print_bridged(bridged: &[Bridged], output: &mut Output<'_>) -> std::io::Result<()> {
+fn print_bridged(bridged: &[StationPair], output: &mut Output<'_>) -> std::io::Result<()> {
     let mut table = Table::new([
         ("BRIDGED FROM", Align::Left),
         ("AT", Align::Left),

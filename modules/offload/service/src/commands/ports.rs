@@ -10,7 +10,7 @@ use clap::Args;
 use notes::{alike, said};
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, some_of, units, wrap};
+use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, sanitize, some_of, units, wrap};
 
 /// List network devices, and where weir takes their packets
 #[derive(Args, Debug)]
@@ -141,7 +141,7 @@ fn stacks(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
 fn hint(reason: &Reason, output: &mut Output<'_>) -> io::Result<()> {
     let hint = reason.hint.as_deref();
     if let Some(hint) = hint.filter(|hint| !hint.starts_with("nothing to do")) {
-        for line in wrap(&harmless(&format!("Hint: {hint}")), WIDTH - 2) {
+        for line in wrap(&sanitize(&format!("Hint: {hint}")), WIDTH - 2) {
             output.line(&format!("  {line}"))?;
         }
     }

@@ -13,26 +13,26 @@ pub enum Change {
     /// Admit a device for so many milliseconds; `None`: for ever.
     Admit(Mac, Option<Millis>),
     /// The device has this address.
-    Address(Mac, IpAddr, Option<Millis>),
+    AddAddress(Mac, IpAddr, Option<Millis>),
     /// The device no longer has this address.
-    Drop(Mac, IpAddr),
+    RemoveAddress(Mac, IpAddr),
     /// Stop admitting a device.
-    Refuse(Mac),
+    Block(Mac),
     /// Connections of this address end.
-    End(IpAddr),
+    EndConnections(IpAddr),
     /// A voucher is to be kept as it is now.
-    Keep(Box<Voucher>),
+    Persist(Box<Voucher>),
 }
 
 /// Reason to refuse a log-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The text is not a code: no voucher here has a code of this form.
-    NoCode,
+    InvalidCode,
     /// The voucher is unknown.
     Unknown,
     /// The voucher's time is over.
     Expired,
     /// The voucher was revoked.
-    Invalidated,
+    Revoked,
 }

@@ -102,8 +102,8 @@ impl Devices {
         if let Some(guest) = self.guests.get_mut(&mac) {
             guest.addresses.remove(&address);
         }
-        out.push(Change::Drop(mac, address));
-        out.push(Change::End(address));
+        out.push(Change::RemoveAddress(mac, address));
+        out.push(Change::EndConnections(address));
     }
 
     /// Removes a device.
@@ -111,11 +111,11 @@ impl Devices {
         let Some(guest) = self.guests.remove(&mac) else {
             return;
         };
-        out.push(Change::Refuse(mac));
+        out.push(Change::Block(mac));
         for address in guest.addresses {
             self.whose.remove(&address);
-            out.push(Change::Drop(mac, address));
-            out.push(Change::End(address));
+            out.push(Change::RemoveAddress(mac, address));
+            out.push(Change::EndConnections(address));
         }
     }
 }

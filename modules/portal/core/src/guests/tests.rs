@@ -63,13 +63,13 @@ fn an_hour_is_an_hour_from_first_use() {
     let mut guests = guests([voucher(1)]);
     let out = log_in(&mut guests, ONE, 2, 1, 5 * HOUR);
     assert!(out.contains(&Change::Admit(ONE, Some(HOUR))));
-    assert!(out.contains(&Change::Address(ONE, at(2), Some(HOUR))));
+    assert!(out.contains(&Change::AddAddress(ONE, at(2), Some(HOUR))));
     assert_eq!(guests.next(5 * HOUR), Some(6 * HOUR));
     let mut out = Vec::new();
     guests.expire((6 * HOUR - 1, WALL), &mut out);
     assert_eq!(out, []);
     guests.expire((6 * HOUR, WALL), &mut out);
-    assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
+    assert!(out.contains(&Change::Block(ONE)) && out.contains(&Change::EndConnections(at(2))));
     assert_eq!(guests.next(6 * HOUR), None);
     let again = redeem(
         &mut guests,
@@ -86,7 +86,7 @@ fn what_is_left_survives_a_reboot() {
     let mut before = guests([voucher(1)]);
     let mut kept = None;
     for change in log_in(&mut before, ONE, 2, 1, 0) {
-        if let Change::Keep(voucher) = change {
+        if let Change::Persist(voucher) = change {
             kept = Some(voucher);
         }
     }
@@ -96,8 +96,8 @@ fn what_is_left_survives_a_reboot() {
     let mut after = Guests::new([*kept], 1000, &mut out);
     assert_eq!(out, [Change::Admit(ONE, Some(HOUR / 2))]);
     out.clear();
-    after.seen(ONE, at(9), 1000, &mut out);
-    assert_eq!(out, [Change::Address(ONE, at(9), Some(HOUR / 2))]);
+    after.assign_address(ONE, at(9), 1000, &mut out);
+    assert_eq!(out, [Change::AddAddress(ONE, at(9), Some(HOUR / 2))]);
 }
 
 #[test]
@@ -106,19 +106,25 @@ fn an_address_is_one_devices() {
     log_in(&mut guests, ONE, 2, 1, 0);
     log_in(&mut guests, TWO, 3, 2, 0);
     let mut out = Vec::new();
-    guests.seen(TWO, at(2), 10, &mut out);
+    guests.assign_address(TWO, at(2), 10, &mut out);
     assert_eq!(
         out,
         [
-            Change::Drop(ONE, at(2)),
-            Change::End(at(2)),
-            Change::Address(TWO, at(2), Some(HOUR - 10))
+            Change::RemoveAddress(ONE, at(2)),
+            Change::EndConnections(at(2)),
+            Change::AddAddress(TWO, at(2), Some(HOUR - 10))
         ]
     );
     out.clear();
     // An unknown device takes the address.
-    guests.seen([2; 6], at(2), 20, &mut out);
-    assert_eq!(out, [Change::Drop(TWO, at(2)), Change::End(at(2))]);
+    guests.assign_address([2; 6], at(2), 20, &mut out);
+    assert_eq!(
+        out,
+        [
+            Change::RemoveAddress(TWO, at(2)),
+            Change::EndConnections(at(2))
+        ]
+    );
 }
 
 #[test]
@@ -126,9 +132,9 @@ fn what_is_called_back_ends_at_once_and_for_ever() {
     let mut guests = guests([voucher(1)]);
     log_in(&mut guests, ONE, 2, 1, 0);
     let mut out = Vec::new();
-    assert!(guests.invalidate(&voucher(1).id, (HOUR / 2, WALL), &mut out));
-    assert!(out.contains(&Change::Refuse(ONE)));
-    let Some(Change::Keep(kept)) = out.iter().find(|c| matches!(c, Change::Keep(_))) else {
+    assert!(guests.revoke(&voucher(1).id, (HOUR / 2, WALL), &mut out));
+    assert!(out.contains(&Change::Block(ONE)));
+    let Some(Change::Persist(kept)) = out.iter().find(|c| matches!(c, Change::Persist(_))) else {
         panic!("not kept");
     };
     assert_eq!((kept.invalidated, kept.used), (Some(WALL), HOUR / 2));
@@ -140,8 +146,8 @@ fn what_is_called_back_ends_at_once_and_for_ever() {
         (HOUR / 2, WALL),
         &mut out,
     );
-    assert_eq!(again, Err(Refusal::Invalidated));
-    assert!(!guests.invalidate("none", (0, 0), &mut out));
+    assert_eq!(again, Err(Refusal::Revoked));
+    assert!(!guests.revoke("none", (0, 0), &mut out));
 }
 
 #[test]
@@ -149,10 +155,13 @@ fn who_needs_no_voucher_is_let_in_for_ever() {
     let mut guests = guests([]);
     let mut out = Vec::new();
     guests.exempt(&[ONE], &mut out);
-    guests.seen(ONE, at(2), 5, &mut out);
+    guests.assign_address(ONE, at(2), 5, &mut out);
     assert_eq!(
         out,
-        [Change::Admit(ONE, None), Change::Address(ONE, at(2), None)]
+        [
+            Change::Admit(ONE, None),
+            Change::AddAddress(ONE, at(2), None)
+        ]
     );
     out.clear();
     guests.exempt(&[ONE], &mut out);
@@ -162,7 +171,7 @@ fn who_needs_no_voucher_is_let_in_for_ever() {
     assert_eq!(log_in(&mut guests, ONE, 2, 1, 10), []);
     assert_eq!(guests.next(10), None);
     guests.exempt(&[], &mut out);
-    assert!(out.contains(&Change::Refuse(ONE)));
+    assert!(out.contains(&Change::Block(ONE)));
 }
 
 #[test]
@@ -170,11 +179,13 @@ fn one_device_has_so_many_addresses() {
     let mut guests = guests([voucher(1)]);
     log_in(&mut guests, ONE, 0, 1, 0);
     for last in 1..=255 {
-        guests.seen(ONE, at(last), 1, &mut Vec::new());
+        guests.assign_address(ONE, at(last), 1, &mut Vec::new());
     }
     assert_eq!(guests.guest(&ONE).expect("in").addresses.len(), ADDRESSES);
     assert_eq!(
-        (0..=255).filter(|last| guests.knows(&at(*last))).count(),
+        (0..=255)
+            .filter(|last| guests.has_address(&at(*last)))
+            .count(),
         ADDRESSES
     );
 }
@@ -186,18 +197,18 @@ fn a_voucher_of_bytes_is_over_when_they_are_gone() {
         ..voucher(1)
     };
     let mut guests = guests([sold]);
-    assert!(!guests.counts());
+    assert!(!guests.needs_counters());
     log_in(&mut guests, ONE, 2, 1, 0);
-    assert!(guests.counts());
-    guests.moved(&at(2), 999, 0, &mut Vec::new());
-    guests.moved(&at(3), 5000, 0, &mut Vec::new());
+    assert!(guests.needs_counters());
+    guests.add_traffic(&at(2), 999, 0, &mut Vec::new());
+    guests.add_traffic(&at(3), 5000, 0, &mut Vec::new());
     let mut out = Vec::new();
     guests.expire((1, WALL), &mut out);
     assert_eq!(out, []);
-    guests.moved(&at(2), 1, 0, &mut Vec::new());
+    guests.add_traffic(&at(2), 1, 0, &mut Vec::new());
     guests.expire((2, WALL), &mut out);
-    assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
-    assert!(!guests.counts());
+    assert!(out.contains(&Change::Block(ONE)) && out.contains(&Change::EndConnections(at(2))));
+    assert!(!guests.needs_counters());
     let again = redeem(
         &mut guests,
         (ONE, at(2)),
@@ -221,20 +232,20 @@ fn bytes_are_noted_by_the_share_that_is_used() {
         let mut guests = guests([sold, voucher(2)]);
         log_in(&mut guests, ONE, 2, 1, 0);
         log_in(&mut guests, TWO, 3, 2, 0);
-        guests.moved(&at(2), bound - 1, 0, &mut Vec::new());
-        guests.moved(&at(3), 99 * MIB, 0, &mut Vec::new());
+        guests.add_traffic(&at(2), bound - 1, 0, &mut Vec::new());
+        guests.add_traffic(&at(3), 99 * MIB, 0, &mut Vec::new());
         assert!(guests.moved_much().is_empty());
-        guests.moved(&at(2), 1, 0, &mut Vec::new());
+        guests.add_traffic(&at(2), 1, 0, &mut Vec::new());
         assert_eq!(guests.moved_much(), noted(bound));
         assert!(guests.moved_much().is_empty(), "once");
-        guests.moved(&at(2), 1, 0, &mut Vec::new());
+        guests.add_traffic(&at(2), 1, 0, &mut Vec::new());
         assert_eq!(guests.all_moved(), noted(bound + 1));
-        guests.moved(&at(2), bound - 1, 0, &mut Vec::new());
+        guests.add_traffic(&at(2), bound - 1, 0, &mut Vec::new());
         assert!(guests.moved_much().is_empty(), "from the last note on");
         // The number of writes is small for any limit.
         let mut writes = 0;
         for _ in 0..100 {
-            guests.moved(&at(2), bytes / 100 + 1, 0, &mut Vec::new());
+            guests.add_traffic(&at(2), bytes / 100 + 1, 0, &mut Vec::new());
             writes += guests.moved_much().len() as u64;
         }
         assert!(writes <= 17.max(bytes / bound + 1), "{writes}");
@@ -288,7 +299,7 @@ fn an_account_is_known_for_as_long_as_it_holds() {
     let mut text = String::new();
     let mut keep = |out: &[Change]| {
         for change in out {
-            if let Change::Keep(voucher) = change {
+            if let Change::Persist(voucher) = change {
                 text += &crate::journal::Entry::Voucher(voucher.clone()).line();
             }
         }
@@ -343,7 +354,7 @@ fn an_account_that_moves_on_ends_no_voucher() {
         assert_eq!(guests.guest(&ONE).map(|one| one.ids().count()), Some(2));
         out.clear();
         guests.make_room("ADA", 1, (3000, WALL + 3), &mut out);
-        assert!(!out.contains(&Change::Refuse(ONE)), "{out:?}");
+        assert!(!out.contains(&Change::Block(ONE)), "{out:?}");
         assert_eq!(state(&guests, 5, 3000), State::Active);
         let ids = guests.guest(&ONE).map(|one| one.ids().count());
         assert_eq!((ids, guests.account(&ONE)), (Some(1), None));
@@ -354,7 +365,7 @@ fn an_account_that_moves_on_ends_no_voucher() {
             .admit((TWO, &[]), &id, when, &mut out)
             .expect("let in");
         guests.make_room("ada", 1, (4000, WALL + 4), &mut out);
-        assert!(out.contains(&Change::Refuse(TWO)) && guests.guest(&TWO).is_none());
+        assert!(out.contains(&Change::Block(TWO)) && guests.guest(&TWO).is_none());
     }
 }
 
@@ -371,19 +382,19 @@ fn another_voucher_begins_when_the_first_is_over() {
     let mut guests = guests([voucher(1), voucher(2)]);
     log_in(&mut guests, ONE, 2, 1, 0);
     let out = log_in(&mut guests, ONE, 2, 2, HOUR / 2);
-    assert!(out.contains(&Change::Address(ONE, at(2), Some(HOUR + HOUR / 2))));
+    assert!(out.contains(&Change::AddAddress(ONE, at(2), Some(HOUR + HOUR / 2))));
     assert_eq!(state(&guests, 2, HOUR / 2), State::Available);
     assert_eq!(guests.remaining(&ONE, HOUR / 2).0, Some(HOUR + HOUR / 2));
     let mut out = Vec::new();
     guests.expire((HOUR, WALL), &mut out);
-    assert!(!out.contains(&Change::Refuse(ONE)) && !out.contains(&Change::End(at(2))));
+    assert!(!out.contains(&Change::Block(ONE)) && !out.contains(&Change::EndConnections(at(2))));
     assert!(out.contains(&Change::Admit(ONE, Some(HOUR))));
     assert_eq!(state(&guests, 1, HOUR), State::Expired);
     assert_eq!(state(&guests, 2, HOUR), State::Active);
     assert_eq!(guests.next(HOUR), Some(2 * HOUR));
     let mut out = Vec::new();
     guests.expire((2 * HOUR, WALL), &mut out);
-    assert!(out.contains(&Change::Refuse(ONE)) && out.contains(&Change::End(at(2))));
+    assert!(out.contains(&Change::Block(ONE)) && out.contains(&Change::EndConnections(at(2))));
 }
 
 #[test]
@@ -422,7 +433,7 @@ fn what_waits_can_be_taken_elsewhere_and_given_back() {
     assert!(out.contains(&Change::Admit(TWO, Some(HOUR))));
     let mut out = Vec::new();
     assert!(guests.end(ONE, (2000, WALL), &mut out));
-    assert!(out.contains(&Change::Refuse(ONE)));
+    assert!(out.contains(&Change::Block(ONE)));
     assert!(
         guests
             .voucher(&voucher(3).id, 0)
@@ -435,8 +446,8 @@ fn what_waits_can_be_taken_elsewhere_and_given_back() {
     log_in(&mut guests, ONE, 2, 1, 3000);
     log_in(&mut guests, ONE, 2, 3, 3000);
     let mut out = Vec::new();
-    guests.invalidate(&voucher(1).id, (4000, WALL), &mut out);
-    assert!(!out.contains(&Change::Refuse(ONE)));
+    guests.revoke(&voucher(1).id, (4000, WALL), &mut out);
+    assert!(!out.contains(&Change::Block(ONE)));
     assert_eq!(state(&guests, 3, 4000), State::Active);
 }
 
@@ -455,11 +466,11 @@ fn bytes_that_are_gone_make_way_for_the_next() {
     log_in(&mut guests, ONE, 2, 1, 0);
     log_in(&mut guests, ONE, 2, 2, 0);
     assert_eq!(guests.remaining(&ONE, 0), (Some(2 * HOUR), Some(2000)));
-    guests.moved(&at(2), 1000, 0, &mut Vec::new());
+    guests.add_traffic(&at(2), 1000, 0, &mut Vec::new());
     let mut out = Vec::new();
     guests.expire((1000, WALL), &mut out);
     assert!(out.contains(&Change::Admit(ONE, Some(HOUR))));
-    assert!(!out.contains(&Change::End(at(2))));
+    assert!(!out.contains(&Change::EndConnections(at(2))));
     log_in(&mut guests, TWO, 3, 3, 0);
     log_in(&mut guests, TWO, 3, 4, 0);
     assert_eq!(state(&guests, 4, 0), State::Available);
@@ -503,19 +514,19 @@ fn a_device_goes_back_to_its_first_voucher() {
     log_in(&mut guests, TWO, 3, 2, 0);
     let out = log_in(&mut guests, ONE, 2, 2, 3000);
     assert_eq!(by(&guests, &ONE), Some(voucher(2).id));
-    assert!(out.contains(&Change::Refuse(TWO)), "it is for one device");
+    assert!(out.contains(&Change::Block(TWO)), "it is for one device");
     assert!(out.contains(&Change::Admit(ONE, Some(HOUR - 3000))));
-    guests.moved(&at(2), 5000, 4000, &mut Vec::new());
+    guests.add_traffic(&at(2), 5000, 4000, &mut Vec::new());
     let mut out = Vec::new();
     guests.expire((60_000, WALL), &mut out);
-    assert!(!out.contains(&Change::Refuse(ONE)) && !out.contains(&Change::End(at(2))));
+    assert!(!out.contains(&Change::Block(ONE)) && !out.contains(&Change::EndConnections(at(2))));
     assert!(out.contains(&Change::Admit(ONE, Some(HOUR - 60_000))));
     assert_eq!(
         guests.remaining(&ONE, 60_000),
         (Some(HOUR - 60_000), Some(1000))
     );
     guests.expire((HOUR, WALL), &mut out);
-    assert!(out.contains(&Change::Refuse(ONE)));
+    assert!(out.contains(&Change::Block(ONE)));
 }
 
 #[test]
@@ -534,11 +545,11 @@ fn bytes_that_are_gone_lead_back_to_the_first_voucher() {
     log_in(&mut guests, ONE, 2, 1, 0);
     log_in(&mut guests, ONE, 2, 2, 3000);
     assert_eq!(by(&guests, &ONE), Some(voucher(2).id), "the faster");
-    guests.moved(&at(2), 1000, 4000, &mut Vec::new());
+    guests.add_traffic(&at(2), 1000, 4000, &mut Vec::new());
     let mut out = Vec::new();
     guests.expire((5000, WALL), &mut out);
     assert_eq!(by(&guests, &ONE), Some(voucher(1).id));
-    assert!(out.contains(&Change::Refuse(TWO)) && !out.contains(&Change::End(at(2))));
+    assert!(out.contains(&Change::Block(TWO)) && !out.contains(&Change::EndConnections(at(2))));
 }
 
 /// A slower voucher that lasts longer waits, before an unused one: its time passes.
@@ -600,7 +611,7 @@ fn time_that_stands_still_waits() {
     log_in(&mut guests, ONE, 2, 2, 0);
     assert_eq!(by(&guests, &ONE), Some(voucher(2).id), "its time goes by");
     assert_eq!(guests.remaining(&ONE, 0).0, Some(2 * HOUR));
-    guests.rest(60_000, &mut Vec::new());
+    guests.pause_idle(60_000, &mut Vec::new());
     guests.expire((HOUR, WALL), &mut Vec::new());
     assert_eq!(by(&guests, &ONE), Some(voucher(1).id));
     assert_eq!(guests.remaining(&ONE, HOUR).0, Some(HOUR - 1000));
@@ -656,8 +667,8 @@ proptest! {
         let (mut guests, mut now, mut out) = (guests(vouchers), 0, Vec::new());
         for (number, by_other, wait, bytes) in steps {
             now += wait;
-            guests.moved(&at(2), bytes, now, &mut out);
-            guests.rest(now, &mut out);
+            guests.add_traffic(&at(2), bytes, now, &mut out);
+            guests.pause_idle(now, &mut out);
             guests.expire((now, WALL), &mut out);
             // A repeated code brings its voucher to the front. The time of the one before passes
             // meanwhile, so that much may be lost, and no more.
@@ -713,8 +724,8 @@ fn told(guests: &Guests, (node, seller): (u8, u8), now: Millis) -> (Note, String
 fn hear(guests: &mut Guests, node: u8, told: &(Note, String), now: Millis) -> Vec<Change> {
     let mut out = Vec::new();
     let own = key(node).public();
-    assert!(guests.hear((&told.0, &told.1), (own, now, WALL + now / 1000), &mut out));
-    assert!(!guests.hear(
+    assert!(guests.apply_note((&told.0, &told.1), (own, now, WALL + now / 1000), &mut out));
+    assert!(!guests.apply_note(
         (&told.0, &told.1),
         (own, now, WALL + now / 1000),
         &mut Vec::new()
@@ -744,12 +755,12 @@ fn what_was_signed_elsewhere_lets_in_and_its_time_is_one() {
     assert!(out.contains(&Change::Admit(ONE, Some(HOUR / 6))));
     let (voucher, _) = first.vouchers(now).next().expect("a voucher");
     let double = voucher.double.expect("two devices at once");
-    assert_eq!(double.how, voucher::How::Together);
+    assert_eq!(double.how, voucher::DoubleUseKind::Together);
     hear(&mut second, 2, &told(&first, (1, 1), now), now);
     let (other, _) = second.vouchers(now).next().expect("a voucher");
     assert_eq!(
         other.double.map(|double| double.how),
-        Some(voucher::How::Together)
+        Some(voucher::DoubleUseKind::Together)
     );
     assert_eq!(first.next(now), Some(HOUR));
     assert_eq!(second.next(now), Some(HOUR));
@@ -761,9 +772,9 @@ fn what_was_called_back_elsewhere_ends_here() {
     let mut second = guests([]);
     hear(&mut second, 2, &told(&first, (1, 1), 0), 0);
     log_in(&mut second, TWO, 2, 1, 1000);
-    first.invalidate(&voucher(1).id, (2000, WALL), &mut Vec::new());
+    first.revoke(&voucher(1).id, (2000, WALL), &mut Vec::new());
     let out = hear(&mut second, 2, &told(&first, (1, 1), 2000), 2000);
-    assert!(out.contains(&Change::Refuse(TWO)) && out.contains(&Change::End(at(2))));
+    assert!(out.contains(&Change::Block(TWO)) && out.contains(&Change::EndConnections(at(2))));
     let again = redeem(
         &mut second,
         (TWO, at(2)),
@@ -771,7 +782,7 @@ fn what_was_called_back_elsewhere_ends_here() {
         (3000, WALL),
         &mut Vec::new(),
     );
-    assert_eq!(again, Err(Refusal::Invalidated));
+    assert_eq!(again, Err(Refusal::Revoked));
 }
 
 /// A third node brings the notes of two others, in any order.
@@ -783,12 +794,12 @@ fn notes_go_over_others_and_count_once() {
     };
     let mut first = guests([limited]);
     log_in(&mut first, ONE, 1, 1, 0);
-    first.moved(&at(1), 300, 0, &mut Vec::new());
+    first.add_traffic(&at(1), 300, 0, &mut Vec::new());
     let mut second = guests([]);
     let note = told(&first, (1, 1), 1000);
     hear(&mut second, 2, &note, 1000);
     log_in(&mut second, ONE, 1, 1, 2000);
-    second.moved(&at(1), 400, 0, &mut Vec::new());
+    second.add_traffic(&at(1), 400, 0, &mut Vec::new());
     let mut third = guests([]);
     hear(&mut third, 3, &told(&second, (2, 1), 3000), 3000);
     hear(&mut third, 3, &note, 3000);
@@ -799,7 +810,7 @@ fn notes_go_over_others_and_count_once() {
     );
     // An older line changes nothing.
     let own = (key(3).public(), 4000, WALL);
-    assert!(!third.hear((&note.0, &note.1), own, &mut Vec::new()));
+    assert!(!third.apply_note((&note.0, &note.1), own, &mut Vec::new()));
 }
 
 #[test]
@@ -811,12 +822,12 @@ fn a_rate_is_that_of_the_voucher_by_which_a_device_is_in() {
     let mut guests = guests([slow(1), voucher(2), slow(3)]);
     log_in(&mut guests, ONE, 2, 1, 0);
     log_in(&mut guests, TWO, 3, 2, 0);
-    assert_eq!(guests.slowed().addresses(), &[at(2)].into());
+    assert_eq!(guests.rate_limits().addresses(), &[at(2)].into());
     // A voucher that waits has no say yet.
     log_in(&mut guests, TWO, 3, 3, 0);
-    assert_eq!(guests.slowed().addresses(), &[at(2)].into());
+    assert_eq!(guests.rate_limits().addresses(), &[at(2)].into());
     guests.expire((HOUR, WALL), &mut Vec::new());
-    assert_eq!(guests.slowed().addresses(), &[at(3)].into());
+    assert_eq!(guests.rate_limits().addresses(), &[at(3)].into());
 }
 
 #[test]
@@ -828,12 +839,12 @@ fn of_two_vouchers_with_one_former_code_the_first_is_taken() {
     };
     let (mut guests, mut out) = (Guests::default(), Vec::new());
     let first = former("00112233445566f");
-    assert_eq!(guests.bring(first.clone(), 0, &mut out), Brought::New);
-    assert_eq!(guests.bring(first, 0, &mut out), Brought::Known);
+    assert_eq!(guests.import(first.clone(), 0, &mut out), ImportResult::New);
+    assert_eq!(guests.import(first, 0, &mut out), ImportResult::Known);
     let second = former("00112233445566ff");
     assert_eq!(
-        guests.bring(second.clone(), 0, &mut out),
-        Brought::CodeTaken
+        guests.import(second.clone(), 0, &mut out),
+        ImportResult::CodeTaken
     );
     assert!(guests.voucher(&second.id, 0).is_none());
     let code = "ZRJUXO".parse().expect("a code");

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::record::Record;
+use super::voucher_record::Record;
 use crate::Millis;
-use crate::code::{Code, Former};
+use crate::code::{Code, FormerCode};
 use crate::voucher::{Origin, State, Voucher};
 
 /// All vouchers.
@@ -13,7 +13,7 @@ use crate::voucher::{Origin, State, Voucher};
 pub(super) struct Vouchers {
     all: BTreeMap<String, Record>,
     codes: HashMap<Code, String>,
-    formers: HashMap<Former, String>,
+    formers: HashMap<FormerCode, String>,
 }
 
 impl Vouchers {
@@ -68,7 +68,7 @@ impl Vouchers {
         self.codes.get(code)
     }
 
-    pub fn former(&self, code: &Former) -> Option<&String> {
+    pub fn former(&self, code: &FormerCode) -> Option<&String> {
         self.formers.get(code)
     }
 
@@ -116,7 +116,7 @@ impl Vouchers {
     /// Order in which a device uses its vouchers. Of the begun vouchers the fastest comes first,
     /// then the one that ends first; paused time can wait. Unused vouchers follow in order of
     /// arrival, and free access is last.
-    fn turn(&self, id: &str, now: Millis) -> (u8, Reverse<u64>, Millis) {
+    fn priority(&self, id: &str, now: Millis) -> (u8, Reverse<u64>, Millis) {
         match self.all.get(id) {
             Some(record) if record.voucher.origin == Origin::Free => (2, Reverse(0), 0),
             Some(record) if record.has_begun() => {
@@ -129,7 +129,7 @@ impl Vouchers {
 
     /// Sorts the vouchers of a device by turn.
     pub fn sort(&self, ids: &mut [String], now: Millis) {
-        ids.sort_by_key(|id| self.turn(id, now));
+        ids.sort_by_key(|id| self.priority(id, now));
     }
 
     /// Returns true if a second voucher is of no use to a device: it ends earlier, or never begins,

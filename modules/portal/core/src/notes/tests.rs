@@ -11,8 +11,8 @@ fn key(number: u8) -> SecretKey {
     SecretKey::new(&[number; 32]).expect("a key")
 }
 
-fn trusted(numbers: &[u8]) -> Vec<Trusted> {
-    let trusted = |number: &u8| Trusted {
+fn trusted(numbers: &[u8]) -> Vec<TrustedNode> {
+    let trusted = |number: &u8| TrustedNode {
         key: key(*number).public(),
         name: String::new(),
     };
@@ -47,11 +47,11 @@ fn a_line_is_taken_from_who_is_trusted() {
     let noted = note(2, 1, (WALL, WALL + 60));
     let line = noted.line(&key(2));
     assert_eq!(Note::checked(&line, &trusted(&[1, 2])), Ok(noted.clone()));
-    let stranger = BadNote::Stranger(key(2).public());
+    let stranger = NoteError::Stranger(key(2).public());
     assert_eq!(Note::checked(&line, &trusted(&[1])), Err(stranger));
-    let seller = BadNote::Seller(voucher().id);
+    let seller = NoteError::Seller(voucher().id);
     assert_eq!(Note::checked(&line, &trusted(&[2])), Err(seller));
-    let forged = BadNote::Forged(key(2).public());
+    let forged = NoteError::Forged(key(2).public());
     let other = noted.line(&key(3));
     assert_eq!(
         Note::checked(&other, &trusted(&[1, 2, 3])),
@@ -60,7 +60,10 @@ fn a_line_is_taken_from_who_is_trusted() {
     let changed = line.replace("\"used\":60000", "\"used\":60001");
     assert_eq!(Note::checked(&changed, &trusted(&[1, 2])), Err(forged));
     for text in ["", "weir notes 1", "x {}", &"x".repeat(LONGEST + 1)] {
-        assert_eq!(Note::checked(text, &trusted(&[1])), Err(BadNote::NotANote));
+        assert_eq!(
+            Note::checked(text, &trusted(&[1])),
+            Err(NoteError::NotANote)
+        );
     }
 }
 
@@ -85,7 +88,7 @@ fn two_devices_at_once_are_too_many() {
     let one = note(1, 1, (WALL, WALL + 600));
     let together = |two: &Note, late| double(&voucher(), (&one, 0), (two, late));
     let found = together(&note(2, 2, (WALL + 60, WALL + 600)), 0).expect("found");
-    assert_eq!(found.how, How::Together);
+    assert_eq!(found.how, DoubleUseKind::Together);
     assert_eq!(found.nodes, [key(1).public(), key(2).public()]);
     // A device that is at both nodes counts once.
     assert_eq!(together(&note(2, 1, (WALL + 60, WALL + 600)), 0), None);
@@ -105,7 +108,7 @@ fn a_time_that_is_over_does_not_begin_again() {
     let one = note(1, 1, (WALL, WALL + 100_000));
     let two = note(2, 1, (WALL + 90_000, WALL + 90_100));
     let found = double(&voucher(), (&one, 0), (&two, 0)).expect("found");
-    assert_eq!(found.how, How::Again);
+    assert_eq!(found.how, DoubleUseKind::Again);
     // While it was still good elsewhere, it is a device that walked on.
     let roamed = note(2, 1, (WALL + 1800, WALL + 2000));
     assert_eq!(double(&voucher(), (&one, 0), (&roamed, 0)), None);
@@ -137,7 +140,7 @@ proptest! {
     fn both_ways_the_same(a in 0_u64..10_000, b in 0_u64..10_000, late in -9000_i64..9000) {
         let one = note(1, 1, (WALL + a, WALL + a + 700));
         let two = note(2, 2, (WALL + b, WALL + b + 700));
-        let how = |found: Option<Double>| found.map(|found| found.how);
+        let how = |found: Option<VoucherDoubleUse>| found.map(|found| found.how);
         let there = how(double(&voucher(), (&one, 0), (&two, late)));
         prop_assert_eq!(there, how(double(&voucher(), (&two, late), (&one, 0))));
     }

@@ -2,9 +2,9 @@ use super::*;
 
 #[test]
 fn a_guest_is_asked_for_a_code_in_his_language() {
-    let shown = Shown {
+    let shown = PageView {
         languages: "fr-FR, de-AT;q=0.8, en;q=0.5",
-        ..Shown::default()
+        ..PageView::default()
     };
     let page = html(&shown);
     assert!(page.contains("lang=\"de\"") && page.contains("Verbinden"));
@@ -20,9 +20,9 @@ fn what_is_left_is_told() {
         (Some(90_000), "1 d 1 h"),
         (None, "without limit"),
     ] {
-        let shown = Shown {
+        let shown = PageView {
             inside: Some(left),
-            ..Shown::default()
+            ..PageView::default()
         };
         assert!(html(&shown).contains(told), "{told}");
     }
@@ -30,11 +30,11 @@ fn what_is_left_is_told() {
 
 #[test]
 fn who_is_closed_out_is_told_until_when() {
-    let shown = Shown {
+    let shown = PageView {
         closed: true,
         inside: Some(None),
-        trouble: Some(Trouble::Closed(Some(3660))),
-        ..Shown::default()
+        trouble: Some(GuestProblem::Closed(Some(3660))),
+        ..PageView::default()
     };
     let page = html(&shown);
     assert!(page.contains("Opens in 1 h 1 min.") && !page.contains("<form"));
@@ -43,15 +43,15 @@ fn who_is_closed_out_is_told_until_when() {
 #[test]
 fn a_second_is_one() {
     for (languages, trouble, told) in [
-        ("en", Trouble::Wait(1), "again in 1 second."),
-        ("en", Trouble::Read(2), "2 seconds more."),
-        ("de", Trouble::Wait(20), "in 20 Sekunden erneut."),
-        ("de", Trouble::Read(1), "noch 1 Sekunde."),
+        ("en", GuestProblem::Wait(1), "again in 1 second."),
+        ("en", GuestProblem::Read(2), "2 seconds more."),
+        ("de", GuestProblem::Wait(20), "in 20 Sekunden erneut."),
+        ("de", GuestProblem::Read(1), "noch 1 Sekunde."),
     ] {
-        let shown = Shown {
+        let shown = PageView {
             trouble: Some(trouble),
             languages,
-            ..Shown::default()
+            ..PageView::default()
         };
         assert!(html(&shown).contains(told), "{told}");
     }
@@ -61,13 +61,13 @@ fn a_second_is_one() {
 #[test]
 fn a_picture_and_the_place_are_shown() {
     for (closed, inside) in [(false, None), (false, Some(None)), (true, None)] {
-        let shown = Shown {
+        let shown = PageView {
             network: "Caf\u{e9} <1>",
             picture: Some("/picture?3"),
             venue: Some("https://example.org/?a=1&b=\"x\""),
             closed,
             inside,
-            ..Shown::default()
+            ..PageView::default()
         };
         let page = html(&shown);
         for part in [
@@ -81,10 +81,10 @@ fn a_picture_and_the_place_are_shown() {
 
 #[test]
 fn a_name_and_what_was_typed_are_text() {
-    let shown = Shown {
+    let shown = PageView {
         code: Some("\"><img src=x>"),
         network: "<img src=x onerror=alert(1)>\"'&",
-        ..Shown::default()
+        ..PageView::default()
     };
     assert!(!html(&shown).contains("<img"));
 }

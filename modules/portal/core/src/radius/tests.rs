@@ -21,9 +21,9 @@ fn account<'a>(name: &'a str, password: &'a str) -> Account<'a> {
     }
 }
 
-fn question() -> Question {
+fn question() -> AccessRequest {
     let account = account("nemo", "arctangent");
-    Question::new(&account, "roof", &secret(), (7, RANDOM)).expect("a question")
+    AccessRequest::new(&account, "roof", &secret(), (7, RANDOM)).expect("a question")
 }
 
 /// Builds a reply made with a secret: with the digest of RFC 2865 section 3, and with the
@@ -51,7 +51,7 @@ fn reply(secret: &[u8], code: u8, attributes: &[u8], proof: bool) -> Vec<u8> {
     packet
 }
 
-fn said(octets: &[u8]) -> Result<Verdict, Doubt> {
+fn said(octets: &[u8]) -> Result<Verdict, ReplyError> {
     question().answer(octets, &secret())
 }
 
@@ -100,7 +100,8 @@ fn a_question_has_its_proof_first() {
 fn what_cannot_be_sent_is_not() {
     let ask = |name: &str, password: &str| {
         let account = account(name, password);
-        Question::new(&account, "roof", &secret(), (0, RANDOM)).map(|question| question.0.len())
+        AccessRequest::new(&account, "roof", &secret(), (0, RANDOM))
+            .map(|question| question.0.len())
     };
     let (name, password) = ("n".repeat(253), "p".repeat(128));
     assert!(ask(&name, &password).is_some_and(|length| length <= LONGEST));
@@ -166,11 +167,14 @@ fn what_is_not_proven_does_not_count() {
     let good = reply(b"xyzzy5461", 2, &[], true);
     assert!(said(&good).is_ok());
     let bare = reply(b"xyzzy5461", 2, &[], false);
-    assert_eq!(said(&bare), Err(Doubt::NoProof));
-    assert_eq!(said(&reply(b"other", 2, &[], true)), Err(Doubt::Foreign));
+    assert_eq!(said(&bare), Err(ReplyError::NoProof));
+    assert_eq!(
+        said(&reply(b"other", 2, &[], true)),
+        Err(ReplyError::Foreign)
+    );
     let mut other = good.clone();
     other[1] = 8;
-    assert_eq!(said(&other), Err(Doubt::Foreign));
+    assert_eq!(said(&other), Err(ReplyError::Foreign));
     // A right digest with an invalid proof.
     for proof in [[80, 18].to_vec(), [80, 2].to_vec(), [80, 17].to_vec()] {
         let mut proof = proof;
@@ -178,11 +182,11 @@ fn what_is_not_proven_does_not_count() {
         let forged = reply(b"xyzzy5461", 2, &proof, false);
         assert!(said(&forged).is_err(), "{proof:?}");
         let twice = reply(b"xyzzy5461", 2, &proof, true);
-        assert_eq!(said(&twice), Err(Doubt::NoProof), "{proof:?}");
+        assert_eq!(said(&twice), Err(ReplyError::NoProof), "{proof:?}");
     }
     assert_eq!(
         said(&reply(b"xyzzy5461", 5, &[], true)),
-        Err(Doubt::Damaged)
+        Err(ReplyError::Damaged)
     );
     // A request is not a valid reply to itself.
     assert!(said(question().octets()).is_err());

@@ -11,7 +11,7 @@ use portal_core::pirania::LONGEST;
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Output, harmless};
+use runtime::output::{Output, sanitize};
 
 /// Bytes of what is sent at once: the daemon takes 16 KiB.
 const TOGETHER: usize = 14 * 1024;
@@ -86,8 +86,8 @@ pub fn run(args: &ImportArgs, output: &mut Output<'_>) -> Result<(Imported, Opti
         let mut tell = |word: &str, told: &[(usize, String)]| -> Result<(), Error> {
             for (number, why) in told {
                 let name = files.get(*number).map(|file| file.display().to_string());
-                let name = harmless(&name.unwrap_or_default());
-                output.line(&format!("{word}: {name}: {}", harmless(why)))?;
+                let name = sanitize(&name.unwrap_or_default());
+                output.line(&format!("{word}: {name}: {}", sanitize(why)))?;
             }
             Ok(())
         };
@@ -118,7 +118,7 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     if found.is_empty() {
         let what = format!(
             "no files *.json in {}",
-            harmless(&path.display().to_string())
+            sanitize(&path.display().to_string())
         );
         return Err(Error::new(
             what,
@@ -147,6 +147,6 @@ fn text(file: &Path) -> Result<String, String> {
 }
 
 fn unread(file: &Path, error: &std::io::Error) -> Error {
-    let what = format!("cannot read {}", harmless(&file.display().to_string()));
-    Error::because(&what, error, "name a file of Pirania's, or its folder")
+    let what = format!("cannot read {}", sanitize(&file.display().to_string()));
+    Error::with_cause(&what, error, "name a file of Pirania's, or its folder")
 }

@@ -11,7 +11,7 @@ use portal_core::notes::{HEAD, LONGEST};
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Output, harmless};
+use runtime::output::{Output, sanitize};
 
 /// Bytes of what is sent at once, and of the longest line in it: the daemon takes 16 KiB.
 const TOGETHER: usize = 14 * 1024;
@@ -135,10 +135,10 @@ fn import(args: &ImportArgs, output: &mut Output<'_>) -> Result<(), Error> {
 
 /// Each line of a file, behind its first.
 fn read(file: &Path, each: &mut dyn FnMut(String) -> Result<(), Error>) -> Result<(), Error> {
-    let name = harmless(&file.display().to_string());
+    let name = sanitize(&file.display().to_string());
     let unread = |error: &io::Error| {
         let what = format!("cannot read {name}");
-        Error::because(&what, error, "name a file that `notes export` wrote")
+        Error::with_cause(&what, error, "name a file that `notes export` wrote")
     };
     let mut source: Box<dyn BufRead> = match file == Path::new("-") {
         true => Box::new(io::stdin().lock()),
@@ -179,13 +179,13 @@ fn show(heard: &NotesHeard, format: Format, output: &mut Output<'_>) -> Result<(
         heard.new, heard.known
     ))?;
     for id in &heard.double_use {
-        let id = harmless(id);
+        let id = sanitize(id);
         output.line(&format!(
             "Voucher {id} was used twice: `weir portal voucher show {id}` shows where."
         ))?;
     }
     for why in &heard.refused {
-        output.line(&format!("Not imported: {}", harmless(why)))?;
+        output.line(&format!("Not imported: {}", sanitize(why)))?;
     }
     Ok(())
 }

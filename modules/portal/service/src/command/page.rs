@@ -11,7 +11,7 @@ use portal_core::{picture, text};
 
 use runtime::Error;
 use runtime::command::{Connection, Format, client};
-use runtime::output::{Output, harmless, units};
+use runtime::output::{Output, sanitize, units};
 
 /// Edit the text of the guests' page
 ///
@@ -89,7 +89,7 @@ pub fn text(args: &TextArgs, output: &mut Output<'_>) -> Result<(), Error> {
             let octets = read(&args.file, text::LONGEST)?;
             let text = String::from_utf8(octets).map_err(|error| {
                 let what = format!("{} is not UTF-8", args.file.display());
-                Error::because(&what, &error, "save it as UTF-8")
+                Error::with_cause(&what, &error, "save it as UTF-8")
             })?;
             let title = args.title.clone();
             let path = "/v1/portal/page/text";
@@ -126,7 +126,7 @@ pub fn picture(args: &PictureArgs, output: &mut Output<'_>) -> Result<(), Error>
 fn read(file: &Path, most: usize) -> Result<Vec<u8>, Error> {
     let octets = std::fs::read(file).map_err(|error| {
         let what = format!("cannot read {}", file.display());
-        Error::because(&what, &error, "name a file that you have the right to read")
+        Error::with_cause(&what, &error, "name a file that you have the right to read")
     })?;
     match octets.len() > most {
         false => Ok(octets),
@@ -141,7 +141,7 @@ fn show(page: &PortalPage, format: Format, output: &mut Output<'_>) -> Result<()
     if format.json {
         return Ok(output.json(page)?);
     }
-    output.field("title", &harmless(&page.title))?;
+    output.field("title", &sanitize(&page.title))?;
     let from = match page.edited {
         true => "edited; `weir portal text reset` restores the configuration's",
         false => "the configuration's",
@@ -156,7 +156,7 @@ fn show(page: &PortalPage, format: Format, output: &mut Output<'_>) -> Result<()
     });
     output.field("picture", &picture.unwrap_or_else(|| "none".to_owned()))?;
     for line in page.text.lines() {
-        output.line(&format!("  {}", harmless(line)))?;
+        output.line(&format!("  {}", sanitize(line)))?;
     }
     Ok(())
 }

@@ -6,15 +6,15 @@ use answers::{PortalClients, PortalState, PortalVoucher, PortalVouchers};
 
 use runtime::Error;
 use runtime::command::Format;
-use runtime::output::{Align, Cell, Output, Table, Tone, harmless, units};
+use runtime::output::{Align, Cell, Output, Table, Tone, sanitize, units};
 
 /// Prints the fields that do not fit into a table.
 pub(super) fn more(voucher: &PortalVoucher, output: &mut Output<'_>) -> io::Result<()> {
     if let Some(node) = &voucher.sold_by {
-        output.field("sold by", &harmless(node))?;
+        output.field("sold by", &sanitize(node))?;
     }
     if let Some(double) = &voucher.double_use {
-        let [one, two] = double.nodes.each_ref().map(|node| harmless(node));
+        let [one, two] = double.nodes.each_ref().map(|node| sanitize(node));
         let what = match double.how.as_str() {
             "again" => "it expired at one node, and was used at the other afterwards",
             _ => "more devices at once than allowed",
@@ -22,7 +22,7 @@ pub(super) fn more(voucher: &PortalVoucher, output: &mut Output<'_>) -> io::Resu
         output.field("used twice", &format!("at {one} and {two}: {what}"))?;
     }
     match &voucher.signed {
-        Some(signed) => output.field("signed", &harmless(signed)),
+        Some(signed) => output.field("signed", &sanitize(signed)),
         None => Ok(()),
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::
                 Cell::or_dash(voucher.bytes_remaining.or(voucher.bytes).map(units::bytes)),
                 Cell::or_dash(voucher.rate.map(units::rate)),
                 devices.as_str().into(),
-                harmless(&voucher.name).as_str().into(),
+                sanitize(&voucher.name).as_str().into(),
                 voucher.id.as_str().into(),
             ],
             output,
@@ -126,8 +126,8 @@ pub(super) fn show_clients(
         let addresses: Vec<_> = client.addresses.iter().map(ToString::to_string).collect();
         let id = client.voucher.as_ref().or(client.account.as_ref());
         let voucher = id.map(|id| match client.next.len() {
-            0 => harmless(id),
-            more => format!("{} +{more}", harmless(id)),
+            0 => sanitize(id),
+            more => format!("{} +{more}", sanitize(id)),
         });
         table.row(
             [

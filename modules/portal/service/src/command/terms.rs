@@ -1,6 +1,6 @@
 //! Terms of a voucher, as written on the command line.
 
-use runtime::config::{Octets, Rate};
+use runtime::config::{ByteSize, Rate};
 use runtime::output::dates::Span;
 
 /// Seconds of a time: `90s`, `30m`, `2h`, `7d`.
@@ -23,13 +23,13 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Bytes: `500MB`, `2GiB`.
+/// ByteSize: `500MB`, `2GiB`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    match Octets::parse(text) {
-        Some(Octets(0)) | None => {
+    match ByteSize::parse(text) {
+        Some(ByteSize(0)) | None => {
             Err("use a whole number and kB, MB, GB or KiB, MiB, GiB, such as 500MB".into())
         }
-        Some(Octets(bytes)) => Ok(bytes),
+        Some(ByteSize(bytes)) => Ok(bytes),
     }
 }
 

@@ -7,7 +7,7 @@ use portal_core::account::is_name;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use runtime::config::{FileValue, Said, Wrong, list, table};
+use runtime::config::{FileValue, OptionalPath, ValueError, list, table};
 
 /// Default port of RADIUS servers (RFC 2865 section 3).
 const PORT: u16 = 1812;
@@ -21,7 +21,7 @@ table! {
         /// accounts.
         Restart servers: Servers = Servers::default();
         /// File with the secret that the servers and this router share, in its first line.
-        Restart secret: Said = Said::default();
+        Restart secret: OptionalPath = OptionalPath::default();
         /// Name of this router at the servers (NAS-Identifier).
         Restart name: RouterName = RouterName::default();
         /// Number of devices that one account may use at once: one more is admitted, and the first
@@ -41,7 +41,7 @@ impl FileValue for Servers {
     const ALLOWED: &'static str = "a list of one or two addresses of hosts, each in quotes, with a port where \
         that is not 1812, such as [\"192.0.2.1\", \"[2001:db8::1]:1645\"]";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let servers = list(value, Self::ALLOWED, |text| {
             let bare = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
             let server = bare.or_else(|_| text.parse()).ok()?;
@@ -81,7 +81,7 @@ impl Default for RouterName {
 impl FileValue for RouterName {
     const ALLOWED: &'static str = "a name in quotes, of 1 to 200 bytes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let name = value.as_str().ok_or(None)?;
         let fits = (1..=200).contains(&name.len()) && is_name(name);
         fits.then(|| Self(name.to_owned())).ok_or(None)

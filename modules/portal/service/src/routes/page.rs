@@ -2,17 +2,17 @@
 
 use answers::{NewPicture, NewText, PortalVoucher, Preview, PreviewNumber};
 use api::query::{Pairs, encode, unknown};
-use api::server::Answer;
-use api::{Asked, Later, Method, Nothing, Problem, Query, Route, Who};
+use api::server::ResponseBody;
+use api::{AccessLevel, ApiRequest, EmptyBody, Method, Problem, Query, ResponseFuture, Route};
 use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 
-use crate::access::Access;
-use crate::background::aside;
-use crate::keeper::{MOST, no_voucher};
+use crate::access::PortalAccess;
+use crate::background::run_blocking;
+use crate::guest_service::{MOST, no_voucher};
+use crate::page_content::PageContent;
 use crate::sheet;
-use crate::welcome::Welcome;
 
 /// Content policy of a document to print: only its own styles.
 const SHEET: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action \
@@ -28,14 +28,14 @@ const TEXT: usize = 64 * 1024;
 const PICTURE: usize = 192 * 1024;
 
 /// Vouchers of a sheet.
-struct Wanted {
+struct SheetQuery {
     /// Ids of the vouchers; none: all unused ones.
     vouchers: Vec<String>,
     /// Language of its words.
     language: String,
 }
 
-impl Query for Wanted {
+impl Query for SheetQuery {
     fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
         let mut wanted = Self {
             vouchers: Vec::new(),
@@ -89,64 +89,64 @@ impl Query for Version {
 }
 
 /// Returns all routes.
-pub fn all(access: &Access) -> Vec<Route> {
+pub fn all(access: &PortalAccess) -> Vec<Route> {
     let me = || access.clone();
     let (shown, edited, reset, framed, unframed) = (me(), me(), me(), me(), me());
     let (picture, drawn, preview, figures, sheet) = (me(), me(), me(), me(), me());
     vec![
-        Route::get("/v1/portal/page", Who::User, move |()| {
-            Ok(shown.welcome()?.page())
+        Route::get("/v1/portal/page", AccessLevel::User, move |()| {
+            Ok(shown.content()?.page())
         }),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/page/text",
-            Who::User,
-            move |asked: Asked<(), NewText>| {
-                let welcome = edited.welcome();
+            AccessLevel::User,
+            move |asked: ApiRequest<(), NewText>| {
+                let welcome = edited.content();
                 Box::pin(async move { welcome?.edit(asked.body).await })
             },
         )
         .with_body(TEXT),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/page/text/reset",
-            Who::User,
-            move |_: Asked<(), Nothing>| {
-                let welcome = reset.welcome();
+            AccessLevel::User,
+            move |_: ApiRequest<(), EmptyBody>| {
+                let welcome = reset.content();
                 Box::pin(async move { welcome?.reset().await })
             },
         ),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/page/picture",
-            Who::User,
-            move |asked: Asked<(), NewPicture>| {
-                let welcome = framed.welcome();
-                Box::pin(async move { welcome?.frame(asked.body.picture).await })
+            AccessLevel::User,
+            move |asked: ApiRequest<(), NewPicture>| {
+                let welcome = framed.content();
+                Box::pin(async move { welcome?.set_picture(asked.body.picture).await })
             },
         )
         .with_body(PICTURE),
-        Route::later(
+        Route::new_async(
             Method::POST,
             "/v1/portal/page/picture/remove",
-            Who::User,
-            move |_: Asked<(), Nothing>| {
-                let welcome = unframed.welcome();
-                Box::pin(async move { welcome?.unframe().await })
+            AccessLevel::User,
+            move |_: ApiRequest<(), EmptyBody>| {
+                let welcome = unframed.content();
+                Box::pin(async move { welcome?.remove_picture().await })
             },
         ),
         Route::raw(
             Method::GET,
             "/v1/portal/page/picture",
-            Who::User,
-            move |_: Asked<Version, Nothing>| self::picture(&*picture.welcome()?),
+            AccessLevel::User,
+            move |_: ApiRequest<Version, EmptyBody>| self::picture(&*picture.content()?),
         ),
         Route::new(
             Method::POST,
             "/v1/portal/page/preview",
-            Who::User,
-            move |asked: Asked<(), Preview>| {
-                let number = drawn.welcome()?.keep_preview(asked.body)?;
+            AccessLevel::User,
+            move |asked: ApiRequest<(), Preview>| {
+                let number = drawn.content()?.keep_preview(asked.body)?;
                 Ok(PreviewNumber { number })
             },
         )
@@ -154,10 +154,10 @@ pub fn all(access: &Access) -> Vec<Route> {
         Route::raw(
             Method::GET,
             "/v1/portal/page/preview/{number}",
-            Who::User,
-            move |asked: Asked<(), Nothing>| {
-                let number = asked.parts[0].parse().ok();
-                let welcome = preview.welcome()?;
+            AccessLevel::User,
+            move |asked: ApiRequest<(), EmptyBody>| {
+                let number = asked.path_params[0].parse().ok();
+                let welcome = preview.content()?;
                 let page = number.and_then(|number| welcome.preview(number));
                 let gone = || {
                     let hint = "request another one: POST /v1/portal/page/preview";
@@ -166,34 +166,34 @@ pub fn all(access: &Access) -> Vec<Route> {
                 Ok(document(page.ok_or_else(gone)?, PREVIEW))
             },
         ),
-        Route::raw_later(
+        Route::raw_async(
             Method::GET,
             "/v1/portal/sheet",
-            Who::User,
-            move |asked: Asked<Wanted, Nothing>| sheet_of(&sheet, &asked.query),
+            AccessLevel::User,
+            move |asked: ApiRequest<SheetQuery, EmptyBody>| sheet_of(&sheet, &asked.query),
         ),
-        Route::get("/v1/portal/figures", Who::User, move |()| {
-            Ok(figures.keeper()?.borrow().days.figures())
+        Route::get("/v1/portal/figures", AccessLevel::User, move |()| {
+            Ok(figures.guest_service()?.borrow().statistics.statistics())
         }),
     ]
 }
 
-fn sheet_of(access: &Access, wanted: &Wanted) -> Later<Response<Answer>> {
+fn sheet_of(access: &PortalAccess, wanted: &SheetQuery) -> ResponseFuture<Response<ResponseBody>> {
     let chosen = chosen(access, wanted).and_then(|vouchers| {
-        let title = access.welcome()?.title();
+        let title = access.content()?.title();
         let wifi = access.parts()?.wifi.clone();
         Ok((title, wifi, vouchers))
     });
     let language = wanted.language.clone();
     Box::pin(async move {
         let (title, wifi, vouchers) = chosen?;
-        let html = aside(move || sheet::html(&title, &wifi, &language, &vouchers)).await?;
+        let html = run_blocking(move || sheet::html(&title, &wifi, &language, &vouchers)).await?;
         Ok(document(html, SHEET))
     })
 }
 
-fn chosen(access: &Access, wanted: &Wanted) -> Result<Vec<PortalVoucher>, Problem> {
-    let keeper = access.keeper()?;
+fn chosen(access: &PortalAccess, wanted: &SheetQuery) -> Result<Vec<PortalVoucher>, Problem> {
+    let keeper = access.guest_service()?;
     let keeper = keeper.borrow();
     let vouchers = match wanted.vouchers.is_empty() {
         false => {
@@ -216,7 +216,7 @@ fn chosen(access: &Access, wanted: &Wanted) -> Result<Vec<PortalVoucher>, Proble
 }
 
 /// Returns the picture, for guests and for the administrator.
-pub fn picture(welcome: &Welcome) -> Result<Response<Answer>, Problem> {
+pub fn picture(welcome: &PageContent) -> Result<Response<ResponseBody>, Problem> {
     let none = || {
         let hint = "set one by `weir portal picture set FILE`";
         Problem::new(404, "no_picture", "no picture on the page", hint)
@@ -226,7 +226,7 @@ pub fn picture(welcome: &Welcome) -> Result<Response<Answer>, Problem> {
 }
 
 /// A page by itself, and what a browser may do with it.
-fn document(html: String, policy: &'static str) -> Response<Answer> {
+fn document(html: String, policy: &'static str) -> Response<ResponseBody> {
     let mut response = answer("text/html; charset=utf-8", html.into());
     let policy = HeaderValue::from_static(policy);
     response
@@ -235,8 +235,8 @@ fn document(html: String, policy: &'static str) -> Response<Answer> {
     response
 }
 
-fn answer(media: &'static str, octets: Bytes) -> Response<Answer> {
-    let mut response = Response::new(Answer::whole(octets));
+fn answer(media: &'static str, octets: Bytes) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::whole(octets));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -65,7 +65,7 @@ pub struct Party {
 
 /// Parameters that both sides must share.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct HandshakeContext<'a> {
     /// Side that sends hello.
     pub caller: Party,
     /// Side that answers.
@@ -76,7 +76,7 @@ pub struct Place<'a> {
     pub ssid: &'a [u8],
 }
 
-impl Place<'_> {
+impl HandshakeContext<'_> {
     fn octets(&self) -> Vec<u8> {
         let party = |party: &Party| [&party.mac[..], &party.instance.0, &party.public].concat();
         [
@@ -143,15 +143,15 @@ impl Session {
 }
 
 /// A node that said hello.
-pub struct Caller(HandshakeState);
+pub struct Initiator(HandshakeState);
 
-impl std::fmt::Debug for Caller {
+impl std::fmt::Debug for Initiator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Caller(..)")
     }
 }
 
-impl Caller {
+impl Initiator {
     /// Begins a handshake and returns the hello's body.
     ///
     /// # Errors
@@ -159,7 +159,7 @@ impl Caller {
     pub fn begin(
         secret: &Secret,
         node: &NodeKey,
-        place: &Place<'_>,
+        place: &HandshakeContext<'_>,
     ) -> Result<(Self, Vec<u8>), HandshakeError> {
         let prologue = place.octets();
         let mut state = builder(secret, node, &prologue)?
@@ -176,26 +176,26 @@ impl Caller {
     ///
     /// # Errors
     /// The answer proves nothing.
-    pub fn end(&mut self, body: &[u8]) -> Result<Heard, HandshakeError> {
+    pub fn end(&mut self, body: &[u8]) -> Result<AnswerToken, HandshakeError> {
         let message = body
             .get(..SECOND)
             .ok_or(HandshakeError::Short(body.len()))?;
         self.0.read_message(message, &mut [0; SECOND])?;
-        Ok(Heard(()))
+        Ok(AnswerToken(()))
     }
 
     /// The session, once an answer was read.
     ///
     /// # Errors
     /// None was.
-    pub fn session(self, _: Heard) -> Result<Session, HandshakeError> {
+    pub fn session(self, _: AnswerToken) -> Result<Session, HandshakeError> {
         Session::new(self.0)
     }
 }
 
 /// Proof that an answer was read.
 #[derive(Debug)]
-pub struct Heard(());
+pub struct AnswerToken(());
 
 /// Answers a hello: returns the session, and the answer's body. A sender without the secret gets no
 /// answer.
@@ -205,7 +205,7 @@ pub struct Heard(());
 pub fn answer(
     secret: &Secret,
     node: &NodeKey,
-    place: &Place<'_>,
+    place: &HandshakeContext<'_>,
     body: &[u8],
 ) -> Result<(Session, Vec<u8>), HandshakeError> {
     let short = HandshakeError::Short(body.len());

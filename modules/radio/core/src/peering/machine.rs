@@ -9,11 +9,11 @@ use kernel::Mac;
 use super::beacon::Beacon;
 use super::element::{Element, Instance};
 use super::frame::{Frame, Kind};
-use super::handshake::{Caller, HELLO, Party, Place, Session, TAG, answer};
-use super::peer::{AGAIN, Answered, CONFIRM, Call, Called, Link, PAUSE, Peer, WRONG};
+use super::handshake::{HELLO, HandshakeContext, Initiator, Party, Session, TAG, answer};
+use super::messages::{Action, EndReason, Event, PeerReport, RefusedCounters};
+use super::peer::{AGAIN, AnsweredHello, CONFIRM, CallState, Link, PAUSE, Peer, SentHello, WRONG};
 use super::secret::{NodeKey, Secret, device_name};
 use super::settings::Settings;
-use super::told::{Action, Event, Refused, Shown, Why};
 use nodes::Nodes;
 
 /// Peers of one access point.
@@ -26,7 +26,7 @@ pub struct Machine {
     nodes: Nodes,
     listens: bool,
     /// Counters of refused beacons and frames.
-    pub refused: Refused,
+    pub refused: RefusedCounters,
 }
 
 impl Machine {
@@ -39,7 +39,7 @@ impl Machine {
             instance,
             nodes: Nodes::default(),
             listens: false,
-            refused: Refused::default(),
+            refused: RefusedCounters::default(),
         }
     }
 
@@ -56,7 +56,7 @@ impl Machine {
     }
 
     /// Reports on all nodes, by address.
-    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+    pub fn shown(&self) -> impl Iterator<Item = PeerReport> {
         self.nodes.shown(&self.settings)
     }
 
@@ -71,8 +71,8 @@ impl Machine {
         self.instance = instance;
         // A hello of the former start proves nothing now.
         for (_, peer) in self.nodes.iter_mut() {
-            if matches!(peer.call, Call::Called(_)) {
-                peer.call = Call::None;
+            if matches!(peer.call, CallState::Called(_)) {
+                peer.call = CallState::None;
             }
         }
     }
@@ -99,7 +99,7 @@ impl Machine {
             }
             Event::Channel(frequency) => {
                 self.settings.frequency = frequency;
-                self.nodes.clear(Why::Channel, &mut out);
+                self.nodes.clear(EndReason::Channel, &mut out);
             }
             Event::Tick => {}
         }
@@ -136,14 +136,14 @@ impl Machine {
         // A peering in clear must not continue beside a key.
         let clear = |peer: &Peer| peer.element.is_none();
         if self.nodes.get(&beacon.mac).is_some_and(clear) {
-            self.nodes.end(&beacon.mac, Why::Proven, out);
+            self.nodes.end(&beacon.mac, EndReason::Proven, out);
         }
         match self.nodes.get_mut(&beacon.mac) {
             Some(peer) => {
                 if !same {
                     // The node has restarted: a pending call belonged to the former instance.
                     peer.element = Some(element);
-                    peer.call = Call::None;
+                    peer.call = CallState::None;
                     peer.hasten(now);
                     // The device of one that is in the kernel keeps its name.
                     if peer.link.is_none() {
@@ -205,9 +205,9 @@ impl Machine {
         self.nodes.insert(beacon.mac, peer);
     }
 
-    fn place(settings: &Settings, own: Party, other: Party, caller: bool) -> Place<'_> {
+    fn place(settings: &Settings, own: Party, other: Party, caller: bool) -> HandshakeContext<'_> {
         let (caller, called) = if caller { (own, other) } else { (other, own) };
-        Place {
+        HandshakeContext {
             caller,
             called,
             frequency: settings.frequency,
@@ -235,8 +235,8 @@ impl Machine {
         match frame.kind {
             // The lower address calls.
             Kind::Hello => {
-                let soon = |last: &Answered| now < last.at + PAUSE;
-                let busy = matches!(peer.call, Call::Installing { .. });
+                let soon = |last: &AnsweredHello| now < last.at + PAUSE;
+                let busy = matches!(peer.call, CallState::Installing { .. });
                 if frame.from > own.mac || peer.answered.as_ref().is_some_and(soon) || busy {
                     return None;
                 }
@@ -244,7 +244,7 @@ impl Machine {
                 let tag = *body.first_chunk::<TAG>()?;
                 if let Some(last) = peer.answered.as_mut().filter(|last| last.tag == tag) {
                     // Answered as before, or it led to a key long ago.
-                    if !matches!(peer.call, Call::Answered(..)) {
+                    if !matches!(peer.call, CallState::Answered(..)) {
                         return None;
                     }
                     last.at = now;
@@ -253,16 +253,16 @@ impl Machine {
                 }
                 let place = Self::place(&self.settings, own, party, false);
                 let (session, answer) = answer(&self.secret, &self.node, &place, body).ok()?;
-                peer.call = Call::Answered(session, party.instance);
+                peer.call = CallState::Answered(session, party.instance);
                 out.push(send(own.mac, frame.from, Kind::Answer, &answer));
-                peer.answered = Some(Answered {
+                peer.answered = Some(AnsweredHello {
                     at: now,
                     tag,
                     answer,
                 });
             }
             Kind::Answer => {
-                let Call::Called(called) = &mut peer.call else {
+                let CallState::Called(called) = &mut peer.call else {
                     return None;
                 };
                 if called.wrong >= WRONG {
@@ -270,10 +270,10 @@ impl Machine {
                 }
                 called.wrong += 1;
                 let heard = called.caller.end(frame.body).ok()?;
-                let Call::Called(called) = std::mem::take(&mut peer.call) else {
+                let CallState::Called(called) = std::mem::take(&mut peer.call) else {
                     return None;
                 };
-                let Called {
+                let SentHello {
                     caller, instance, ..
                 } = *called;
                 let session = caller.session(heard).ok()?;
@@ -281,9 +281,9 @@ impl Machine {
             }
             Kind::Confirm => {
                 let said = |session: &Session| session.proves(Kind::Confirm, frame.body);
-                if let Call::Answered(session, _) = &peer.call
+                if let CallState::Answered(session, _) = &peer.call
                     && said(session)
-                    && let Call::Answered(session, instance) = std::mem::take(&mut peer.call)
+                    && let CallState::Answered(session, instance) = std::mem::take(&mut peer.call)
                 {
                     self.install(now, frame.from, session, instance, false, out);
                 } else {
@@ -338,7 +338,7 @@ impl Machine {
                 key: Some(key),
             },
         });
-        peer.call = Call::Installing {
+        peer.call = CallState::Installing {
             session: Some(session),
             instance: Some(instance),
             caller,
@@ -350,7 +350,7 @@ impl Machine {
         let Some(peer) = self.nodes.get_mut(&mac) else {
             return;
         };
-        let Call::Installing {
+        let CallState::Installing {
             session,
             instance,
             caller,
@@ -360,7 +360,7 @@ impl Machine {
         };
         if !done {
             peer.postpone(now);
-            return self.nodes.end(&mac, Why::Refused, out);
+            return self.nodes.end(&mac, EndReason::Refused, out);
         }
         let kind = if caller { Kind::Confirm } else { Kind::Done };
         let body = session.as_ref().and_then(|session| session.seal(kind).ok());
@@ -389,7 +389,7 @@ impl Machine {
         let (_, pause) = peer.again;
         // Repeat the hello, so that an answer may take its time; make a new one if the former
         // failed.
-        if let Call::Called(called) = &peer.call
+        if let CallState::Called(called) = &peer.call
             && called.instance == party.instance
             && called.wrong < WRONG
             && pause < AGAIN[1]
@@ -398,9 +398,9 @@ impl Machine {
             return;
         }
         let place = Self::place(&self.settings, own, party, true);
-        if let Ok((caller, hello)) = Caller::begin(&self.secret, &self.node, &place) {
+        if let Ok((caller, hello)) = Initiator::begin(&self.secret, &self.node, &place) {
             out.push(send(own.mac, mac, Kind::Hello, &hello));
-            peer.call = Call::Called(Box::new(Called {
+            peer.call = CallState::Called(Box::new(SentHello {
                 caller,
                 instance: party.instance,
                 wrong: 0,
@@ -452,20 +452,20 @@ impl Machine {
             let wanted = admitted && !peer.is_current();
             let caller = self.settings.own < mac;
             if peer.element.is_none() {
-                if wanted && matches!(peer.call, Call::None) && now >= peer.again.0 {
+                if wanted && matches!(peer.call, CallState::None) && now >= peer.again.0 {
                     self.nodes.take(mac, out);
                 }
                 continue;
             }
             // The other's clock may be ahead of ours.
-            listens |= wanted || due(rekey / 100) || !matches!(peer.call, Call::None);
+            listens |= wanted || due(rekey / 100) || !matches!(peer.call, CallState::None);
             listens |= peer
                 .link
                 .as_ref()
                 .is_some_and(|link| link.is_asking() || now < link.since + CONFIRM[1]);
             // A call is not made while a confirmation is pending.
             let asked = peer.link.as_ref().is_some_and(Link::is_asking);
-            let free = matches!(peer.call, Call::None | Call::Called(..)) && !asked;
+            let free = matches!(peer.call, CallState::None | CallState::Called(..)) && !asked;
             if caller && free && (wanted || due(0)) && now >= peer.again.0 {
                 self.call(now, mac, out);
             }

@@ -4,7 +4,7 @@ use kernel::Mac;
 use kernel::nl80211::Abilities;
 
 use super::element::{Element, Instance};
-use super::handshake::{Caller, Party, Session, TAG};
+use super::handshake::{Initiator, Party, Session, TAG};
 
 /// Interval between repeated hellos, first and longest, milliseconds: half as long again each time.
 pub const AGAIN: [u64; 2] = [200, 5_000];
@@ -35,11 +35,11 @@ pub struct Peer {
     /// The name of its device.
     pub name: String,
     /// The handshake that is under way.
-    pub call: Call,
+    pub call: CallState,
     /// When hello may be said again, and how long after that.
     pub again: (u64, u64),
     /// Last hello that was answered.
-    pub answered: Option<Answered>,
+    pub answered: Option<AnsweredHello>,
     /// Link to the node in the kernel.
     pub link: Option<Link>,
     /// Since when there is something, whichever key it has.
@@ -48,12 +48,12 @@ pub struct Peer {
 
 /// A handshake that is under way.
 #[derive(Debug, Default)]
-pub enum Call {
+pub enum CallState {
     /// None is.
     #[default]
     None,
     /// Hello was said.
-    Called(Box<Called>),
+    Called(Box<SentHello>),
     /// A hello was answered.
     Answered(Session, Instance),
     /// The kernel is installing the node. `caller`: this side said hello.
@@ -69,9 +69,9 @@ pub enum Call {
 
 /// A hello that was said, and is said again as it is: an answer to the first is one to all.
 #[derive(Debug)]
-pub struct Called {
+pub struct SentHello {
     /// This side of the handshake.
-    pub caller: Caller,
+    pub caller: Initiator,
     /// To which start of the other.
     pub instance: Instance,
     /// Answers that were looked at.
@@ -82,7 +82,7 @@ pub struct Called {
 
 /// A hello that was answered.
 #[derive(Debug)]
-pub struct Answered {
+pub struct AnsweredHello {
     /// When.
     pub at: u64,
     /// Tag of the hello: no other hello has it.
@@ -134,7 +134,7 @@ impl Peer {
             signal: None,
             seen: now,
             name,
-            call: Call::None,
+            call: CallState::None,
             again: (now, AGAIN[0]),
             answered: None,
             link: None,
@@ -168,7 +168,7 @@ impl Peer {
 
     /// Returns true if the node is in the kernel, or is being installed.
     pub fn is_in_kernel(&self) -> bool {
-        self.link.is_some() || matches!(self.call, Call::Installing { .. })
+        self.link.is_some() || matches!(self.call, CallState::Installing { .. })
     }
 
     /// Returns the node as a party of a handshake. `None`: the node is in clear.

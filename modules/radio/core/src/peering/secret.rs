@@ -10,7 +10,7 @@ pub const SHORTEST: usize = 16;
 /// A secret that is too short to be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a secret of {0} bytes is too short: use at least {SHORTEST}")]
-pub struct Weak(pub usize);
+pub struct TooShort(pub usize);
 
 /// The secret of a network, as the two keys that are derived from it. It is never printed.
 #[derive(Clone)]
@@ -24,9 +24,9 @@ impl Secret {
     ///
     /// # Errors
     /// The text has fewer than 16 octets.
-    pub fn new(octets: &[u8]) -> Result<Self, Weak> {
+    pub fn new(octets: &[u8]) -> Result<Self, TooShort> {
         if octets.len() < SHORTEST {
-            return Err(Weak(octets.len()));
+            return Err(TooShort(octets.len()));
         }
         let secret = hmac::Key::new(hmac::HMAC_SHA256, octets);
         let derived = |label: &[u8]| key(&hmac::sign(&secret, label));

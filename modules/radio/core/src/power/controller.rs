@@ -1,14 +1,14 @@
 //! Weir's own search.
 
-mod barred;
+mod failed_levels;
 
-use super::ladder::{Ladder, NoLadder};
+use super::levels::{NoPowers, PowerLevels};
 use super::log::{Entry, Reason};
 use super::reading::{Mac, Reading};
 use super::settings::Settings;
-use super::stations::{Known, Stations};
+use super::stations::{StationState, Stations};
 use super::tally::Verdict;
-use barred::Barred;
+use failed_levels::FailedLevels;
 
 /// Rate control takes so long to find its rates after power rose or something came between, ms: its
 /// windows have 50 ms (net/mac80211/rc80211_minstrel_ht.c), and it tries others now and then.
@@ -54,7 +54,7 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub struct Controller {
     settings: Settings,
-    ladder: Ladder,
+    ladder: PowerLevels,
     /// Current level, and the time at which it was set.
     place: usize,
     since: u64,
@@ -72,7 +72,7 @@ pub struct Controller {
     climbs: u64,
     /// End of the restless time: something interfered, or a station moves.
     restless: u64,
-    barred: Barred,
+    barred: FailedLevels,
     stations: Stations,
     /// Level to begin with, from earlier days.
     prior: Option<usize>,
@@ -84,8 +84,8 @@ impl Controller {
     ///
     /// # Errors
     /// There are no powers.
-    pub fn new(settings: Settings, powers: Vec<i32>) -> Result<Self, NoLadder> {
-        let ladder = Ladder::new(powers)?;
+    pub fn new(settings: Settings, powers: Vec<i32>) -> Result<Self, NoPowers> {
+        let ladder = PowerLevels::new(powers)?;
         Ok(Self {
             settings,
             place: ladder.top(),
@@ -98,7 +98,7 @@ impl Controller {
             watched: 0,
             climbs: 0,
             restless: 0,
-            barred: Barred::new(ladder.powers().len()),
+            barred: FailedLevels::new(ladder.powers().len()),
             stations: Stations::default(),
             prior: None,
             begun: false,
@@ -287,7 +287,7 @@ impl Controller {
         }
         let (over, must) = self.watched(now, self.settings.reference);
         let frames = self.settings.frames;
-        let few = |known: &Known| {
+        let few = |known: &StationState| {
             let count = known.tally.sum().frames;
             count > 0 && count < frames
         };

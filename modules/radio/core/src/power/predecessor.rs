@@ -1,6 +1,6 @@
 //! The former logic, kept for comparison.
 
-use super::ladder::{Ladder, NoLadder};
+use super::levels::{NoPowers, PowerLevels};
 
 /// The predecessor's search: it knows one number, what the driver expects to arrive, which follows
 /// a change of power only after a while. Its numbers are its own.
@@ -11,7 +11,7 @@ use super::ladder::{Ladder, NoLadder};
 /// optimum gives less than that share of it, the search restarts from the second-highest.
 #[derive(Clone, Debug)]
 pub struct Predecessor {
-    ladder: Ladder,
+    ladder: PowerLevels,
     /// Current level.
     place: usize,
     optimum: usize,
@@ -44,8 +44,8 @@ impl Predecessor {
     ///
     /// # Errors
     /// There are no powers.
-    pub fn new(powers: Vec<i32>) -> Result<Self, NoLadder> {
-        let ladder = Ladder::new(powers)?;
+    pub fn new(powers: Vec<i32>) -> Result<Self, NoPowers> {
+        let ladder = PowerLevels::new(powers)?;
         Ok(Self {
             place: ladder.top(),
             optimum: ladder.top(),

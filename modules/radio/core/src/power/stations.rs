@@ -19,7 +19,7 @@ const LOUD: i32 = -58;
 
 /// State of a station.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct StationState {
     /// When it came.
     since: u64,
     /// The number of the reading that it was in last.
@@ -41,7 +41,7 @@ pub(super) struct Known {
     misleads: bool,
 }
 
-impl Known {
+impl StationState {
     /// Reduction of power, dB, at which the station still receives us loud, if both send with the
     /// same power. `None`: unknown.
     fn room(&self) -> Option<i32> {
@@ -54,7 +54,7 @@ impl Known {
 /// All stations of a radio.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stations {
-    all: BTreeMap<Mac, Known>,
+    all: BTreeMap<Mac, StationState>,
     /// Since when the last pieces are.
     piece: u64,
     /// Number of readings.
@@ -63,12 +63,12 @@ pub(super) struct Stations {
 
 impl Stations {
     /// Iterates over the stations.
-    pub fn each(&self) -> impl Iterator<Item = &Known> {
+    pub fn each(&self) -> impl Iterator<Item = &StationState> {
         self.all.values()
     }
 
     /// Iterates over the stations for changes.
-    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Known> {
+    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut StationState> {
         self.all.values_mut()
     }
 
@@ -112,7 +112,7 @@ impl Stations {
                 true => 0,
                 false => u64::from(station.connected).saturating_mul(1000),
             };
-            let known = Known {
+            let known = StationState {
                 since: now.saturating_sub(ago),
                 reading: self.readings,
                 counters,
@@ -178,7 +178,7 @@ impl Stations {
 
     /// Returns true if the station would receive us loud with `less` dB less.
     pub fn is_loud(&self, mac: &Mac, less: i32) -> bool {
-        let room = self.all.get(mac).and_then(Known::room);
+        let room = self.all.get(mac).and_then(StationState::room);
         room.is_some_and(|room| less <= room)
     }
 
@@ -227,7 +227,7 @@ impl Stations {
     pub fn worst(
         &self,
         settings: &Settings,
-        of: impl Fn(&Known) -> Option<Estimate>,
+        of: impl Fn(&StationState) -> Option<Estimate>,
     ) -> Option<(Mac, Estimate, Estimate, Verdict)> {
         let told = self.all.iter().filter_map(|(mac, known)| {
             let found = of(known).filter(|it| it.frames >= settings.frames)?;

@@ -7,7 +7,7 @@ use radio_core::peering::attach::Mesh;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use runtime::config::{DeviceName, FileValue, Macs, Said, Wrong, table, words};
+use runtime::config::{DeviceName, FileValue, Macs, OptionalPath, ValueError, table, words};
 
 table! {
     /// `[radio.peering]`: access points of one network that become each other's peers.
@@ -34,7 +34,7 @@ table! {
         /// File with the network's secret in its first line, 16 bytes or more, the same at every
         /// access point. With compat = "apup" the secret may be missing: then all peers are in
         /// clear.
-        Restart secret: Said = Said::default();
+        Restart secret: OptionalPath = OptionalPath::default();
         /// Directory of hostapd's control sockets (`ctrl_interface` in its configuration).
         Restart hostapd: PathBuf = "/var/run/hostapd".into();
         /// File of the node's own key, which is created if missing.
@@ -74,7 +74,7 @@ impl Prefix {
 impl FileValue for Prefix {
     const ALLOWED: &'static str = "the beginning of a device's name, 11 octets at most, in quotes";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>> {
         let fits = |text: &&str| {
             let plain = |octet: u8| octet.is_ascii_graphic() && !b"/:%*\"\\".contains(&octet);
             text.len() <= Self::LONGEST && !text.starts_with('-') && text.bytes().all(plain)

@@ -8,17 +8,19 @@ use std::time::{Duration, Instant};
 
 use answers::{RadioPeer, RadioPeers};
 use kernel::Mac;
-use kernel::io::{Beacons, Ear, Peers};
+use kernel::io::{Beacons, MonitorSocket, Peers};
 use kernel::nl80211::AccessPoint;
 use net::mac::text;
 use radio_core::peering::frame::Frame;
 use radio_core::peering::metric::{Metric, expected};
-use radio_core::peering::{Action, Beacon, Event, Machine, Settings, Shown as Node, State, Waits};
+use radio_core::peering::{
+    Action, Beacon, Event, Machine, PeerReport as Node, Settings, State, WaitReason,
+};
 use tracing::{debug, info, warn};
 
-use super::super::again::Again;
+use super::super::backoff::Backoff;
 use super::attach::Carrier;
-use super::kept::Kept;
+use super::devices::PeerDevices;
 use super::{Peered, Shown, instance};
 use announcer::Announcer;
 
@@ -32,12 +34,12 @@ pub struct Session {
     settings: Settings,
     access_point: AccessPoint,
     link: u32,
-    kept: Kept,
+    kept: PeerDevices,
     beacons: Beacons,
-    ear: Option<Ear>,
+    ear: Option<MonitorSocket>,
     /// True if action frames are to be received.
     listens: bool,
-    again: Again,
+    again: Backoff,
     /// Reason why action frames are not received.
     deaf: Option<String>,
     carrier: Option<Carrier>,
@@ -95,14 +97,14 @@ impl Session {
         })?;
         let now = Instant::now();
         Ok(Self {
-            kept: Kept::new(kernel, link, *mac),
+            kept: PeerDevices::new(kernel, link, *mac),
             machine,
             settings,
             link,
             beacons,
             ear: None,
             listens: false,
-            again: Again::new(),
+            again: Backoff::new(),
             deaf: None,
             carrier: peered.carrier.clone(),
             trouble: None,
@@ -387,10 +389,10 @@ impl Session {
     }
 }
 
-fn why(waits: Waits) -> &'static str {
+fn why(waits: WaitReason) -> &'static str {
     match waits {
-        Waits::Faint => "faint",
-        Waits::Full => "full",
+        WaitReason::Faint => "faint",
+        WaitReason::Full => "full",
     }
 }
 

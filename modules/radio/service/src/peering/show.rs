@@ -4,7 +4,7 @@ use std::io;
 
 use answers::{RadioPeer, RadioPeers};
 
-use runtime::output::{Align, Cell, Output, Table, Tone, harmless};
+use runtime::output::{Align, Cell, Output, Table, Tone, sanitize};
 
 /// Returns the state of a peer, and why it waits.
 fn state(peer: &RadioPeer) -> String {
@@ -54,7 +54,7 @@ pub fn print(told: &RadioPeers, output: &mut Output<'_>) -> io::Result<()> {
     }
     table.finish(output)?;
     for notice in &told.notices {
-        output.line(&output.toned(Tone::Warn, &harmless(notice)))?;
+        output.line(&output.toned(Tone::Warn, &sanitize(notice)))?;
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use kernel::nl80211::{Setting, Station, StationPower, WirelessKind};
 use nix::errno::Errno;
 use radio_core::power::Mac;
 
-use super::roster::Roster;
 use super::search::{Driver, HUNDREDTHS};
+use super::station_list::StationList;
 
 /// An access point.
 pub struct Device {
@@ -18,14 +18,14 @@ pub struct Device {
     links: Vec<u32>,
     /// Events of stations; `None`: the kernel does not report any.
     events: Option<StationEvents>,
-    roster: Roster,
+    roster: StationList,
     /// The roster's time counts from then.
     begun: Instant,
 }
 
 /// State of a device before weir.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Former {
+pub struct SavedState {
     /// Power, dBm.
     pub power: i32,
     /// Setting that restores the state.
@@ -46,7 +46,7 @@ pub trait AccessPoint: Driver {
     fn level(&mut self) -> Result<Option<i32>, RequestError>;
 
     /// Returns the state and the setting that restores it. `None`: the driver reports none.
-    fn former(&mut self) -> Result<Option<Former>, RequestError>;
+    fn former(&mut self) -> Result<Option<SavedState>, RequestError>;
 }
 
 impl Device {
@@ -63,7 +63,7 @@ impl Device {
             link,
             links: vec![link],
             events: StationEvents::open()?,
-            roster: Roster::default(),
+            roster: StationList::default(),
             begun: Instant::now(),
         };
         Ok(device.is_access_point()?.then_some(device))
@@ -126,7 +126,7 @@ impl AccessPoint for Device {
 
     /// Returns the current state and the setting that restores it: a power at the channel's limit
     /// is restored as the limit of the next channel, too.
-    fn former(&mut self) -> Result<Option<Former>, RequestError> {
+    fn former(&mut self) -> Result<Option<SavedState>, RequestError> {
         let now = self.nl80211.power(self.link)?;
         let Some(level) = now.level else {
             return Ok(None);
@@ -143,7 +143,7 @@ impl AccessPoint for Device {
             false => Setting::Fixed(level),
         };
         let power = level.div_euclid(HUNDREDTHS);
-        Ok(Some(Former {
+        Ok(Some(SavedState {
             power,
             setting,
             stations,

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use kernel::nl80211::Setting;
 
-use super::super::again::Again;
+use super::super::backoff::Backoff;
 
 /// Current failure, and the work it left undone.
 #[derive(Debug)]
 pub struct Failures {
-    again: Again,
+    again: Backoff,
     fails: bool,
     /// Setting that must still be restored.
     pub owed: Option<Setting>,
@@ -19,7 +19,7 @@ impl Failures {
     /// Nothing failed yet.
     pub fn new() -> Self {
         Self {
-            again: Again::new(),
+            again: Backoff::new(),
             fails: false,
             owed: None,
         }
@@ -29,7 +29,7 @@ impl Failures {
     pub fn failed(&mut self, now: Instant) -> (Duration, bool) {
         self.fails = true;
         let rest = self.again.failed(now);
-        (rest, rest == Again::SHORTEST)
+        (rest, rest == Backoff::SHORTEST)
     }
 
     /// Records a success. Returns true if it failed before.
@@ -52,13 +52,13 @@ mod tests {
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut failures = Failures::new();
         assert!(!failures.works(begin));
-        assert_eq!(failures.failed(at(0)), (Again::SHORTEST, true));
-        assert_eq!(failures.failed(at(1)), (2 * Again::SHORTEST, false));
+        assert_eq!(failures.failed(at(0)), (Backoff::SHORTEST, true));
+        assert_eq!(failures.failed(at(1)), (2 * Backoff::SHORTEST, false));
         assert!(failures.works(at(2)));
         assert!(!failures.works(at(3)), "once");
-        assert_eq!(failures.failed(at(4)), (4 * Again::SHORTEST, false));
+        assert_eq!(failures.failed(at(4)), (4 * Backoff::SHORTEST, false));
         assert!(failures.works(at(5)));
         assert!(!failures.works(at(90)));
-        assert_eq!(failures.failed(at(91)), (Again::SHORTEST, true));
+        assert_eq!(failures.failed(at(91)), (Backoff::SHORTEST, true));
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kernel::io::RequestError;
 use kernel::nl80211::{Setting, StationPower};
 use nix::errno::Errno;
-use radio_core::power::{Controller, Each, Entry, Mac, Reading};
+use radio_core::power::{Controller, Entry, Mac, Reading, StationControllers};
 
 /// Hundredths of a dBm in one.
 pub const HUNDREDTHS: i32 = 100;
@@ -36,7 +36,7 @@ pub struct Search {
 
 enum Of {
     All(Controller),
-    Each(Each),
+    Each(StationControllers),
 }
 
 impl Search {
@@ -46,7 +46,7 @@ impl Search {
     }
 
     /// For a power of each station; the device keeps `most`.
-    pub fn of_each(each: Each, most: i32) -> Self {
+    pub fn of_each(each: StationControllers, most: i32) -> Self {
         Self::new(Of::Each(each), most)
     }
 

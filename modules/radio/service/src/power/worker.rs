@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 
 use kernel::io::RequestError;
 use net::clock::unix_seconds;
-use radio_core::power::{Controller, Each, Entry, Ladder, Log, Mac, Reading, Reason, Settings};
+use radio_core::power::{
+    Controller, Entry, Log, Mac, PowerLevels, Reading, Reason, Settings, StationControllers,
+};
 use tokio::runtime::Handle;
 use tracing::{debug, info, warn};
 
-use super::device::{AccessPoint, Device, Former};
+use super::device::{AccessPoint, Device, SavedState};
 use super::failures::Failures;
-use super::heard::{Tallies, WATCHES};
-use super::known::{Known, STEPS, Shared, lock};
-use super::learned::Learned;
+use super::prior_store::PriorStore;
+use super::restorer::Restorer;
 use super::search::{HUNDREDTHS, Search};
-use super::way_back::WayBack;
+use super::state::{DeviceState, STEPS, Shared, lock};
+use super::tallies::{StationTallies, WATCHES};
 
 /// Interval of checks that the device is still an access point, and of its power.
 const LOOKS: Duration = Duration::from_secs(2);
@@ -38,8 +40,8 @@ pub struct Worker {
     pub least: i32,
     pub step: u32,
     pub shared: Shared,
-    pub back: Arc<Mutex<WayBack>>,
-    pub learned: Arc<Mutex<Learned>>,
+    pub back: Arc<Mutex<Restorer>>,
+    pub learned: Arc<Mutex<PriorStore>>,
     pub ends: Arc<AtomicBool>,
 }
 
@@ -135,13 +137,13 @@ impl Worker {
 
     /// Lists the device from now on. Returns the start of its log, so that a later search continues
     /// the times.
-    fn told(&self, former: &Former) -> Instant {
+    fn told(&self, former: &SavedState) -> Instant {
         let mut shared = lock(&self.shared);
         let (begun, log, trouble) = match shared.remove(&self.name) {
             Some(known) => (known.begun, known.log, known.trouble),
             None => (Instant::now(), Log::new(STEPS), None),
         };
-        let known = Known {
+        let known = DeviceState {
             power: Some(former.power),
             most: former.power,
             enough: None,
@@ -155,7 +157,7 @@ impl Worker {
         begun
     }
 
-    fn note(&self, note: impl FnOnce(&mut Known)) {
+    fn note(&self, note: impl FnOnce(&mut DeviceState)) {
         if let Some(known) = lock(&self.shared).get_mut(&self.name) {
             note(known);
         }
@@ -165,7 +167,7 @@ impl Worker {
     fn give_back(
         &self,
         device: &mut impl AccessPoint,
-        former: &Former,
+        former: &SavedState,
         end: &Result<End, RequestError>,
         failures: &mut Failures,
     ) {
@@ -189,7 +191,7 @@ impl Worker {
         }
     }
 
-    fn back_of(&self, what: impl FnOnce(&mut WayBack)) {
+    fn back_of(&self, what: impl FnOnce(&mut Restorer)) {
         what(&mut lock(&self.back));
     }
 
@@ -207,7 +209,7 @@ impl Worker {
         device: &mut impl AccessPoint,
         failures: &mut Failures,
     ) -> Result<End, RequestError> {
-        let mut tallies = Tallies::default();
+        let mut tallies = StationTallies::default();
         loop {
             if self.ends() {
                 return Ok(End::Asked);
@@ -231,7 +233,7 @@ impl Worker {
     fn control(
         &self,
         device: &mut impl AccessPoint,
-        former: &Former,
+        former: &SavedState,
         begin: Instant,
         failures: &mut Failures,
     ) -> Result<End, RequestError> {
@@ -243,7 +245,7 @@ impl Worker {
         if self.stations && former.stations {
             // Drivers refuse 0.
             let powers = self.powers(self.least.max(1), former);
-            let Ok(each) = Each::new(self.settings.clone(), powers) else {
+            let Ok(each) = StationControllers::new(self.settings.clone(), powers) else {
                 return Ok(End::Gone);
             };
             self.back_of(|back| back.remember_stations(self.link));
@@ -272,8 +274,8 @@ impl Worker {
         }
     }
 
-    fn powers(&self, least: i32, former: &Former) -> Vec<i32> {
-        let ladder = Ladder::between(least, former.power, self.step);
+    fn powers(&self, least: i32, former: &SavedState) -> Vec<i32> {
+        let ladder = PowerLevels::between(least, former.power, self.step);
         ladder.powers().to_vec()
     }
 
@@ -285,7 +287,7 @@ impl Worker {
         failures: &mut Failures,
     ) -> Result<End, RequestError> {
         search.expect(self.learn(None));
-        let mut tallies = Tallies::default();
+        let mut tallies = StationTallies::default();
         // Time of the last report, and the number of stations in it.
         let mut shown = None;
         let mut looked = Instant::now();
@@ -348,7 +350,7 @@ fn changed(before: Option<i32>, now: Option<i32>) -> bool {
     pair.is_some_and(|(before, now)| (before - now).abs() >= HUNDREDTHS)
 }
 
-fn step(known: &mut Known, entry: Entry) {
+fn step(known: &mut DeviceState, entry: Entry) {
     known.reason = entry.reason;
     known.log.push(entry);
 }

@@ -6,14 +6,19 @@ use uci::Package;
 
 use super::addresses::Interface;
 use super::network::Network;
-use super::reader::{Ledger, Reader, sections};
-use super::rendered::{Access, Rendered, file};
+use super::reader::{Diagnostics, Reader, sections};
+use super::rendered::{Access, RenderedFile, file};
 use super::static_leases;
 use super::value;
 use super::zones::Zone;
 
 /// Renders the file.
-pub fn render(package: &Package, network: &Network, zones: &[Zone], ledger: &Ledger) -> Rendered {
+pub fn render(
+    package: &Package,
+    network: &Network,
+    zones: &[Zone],
+    ledger: &Diagnostics,
+) -> RenderedFile {
     // `bind-dynamic`: only on the addresses of its devices, later ones too.
     let mut text = String::from("bind-dynamic\nexcept-interface=lo\n");
     let all = || sections(package, ledger);

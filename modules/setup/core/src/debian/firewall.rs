@@ -3,8 +3,8 @@
 
 use uci::Package;
 
-use super::reader::{Ledger, Reader, sections};
-use super::rendered::{Access, Rendered, file};
+use super::reader::{Diagnostics, Reader, sections};
+use super::rendered::{Access, RenderedFile, file};
 use super::rules::{Matches, comment, limit, matches, nothing_else, target, zone};
 use super::value;
 use super::zones::{Policies, Verdict, Zone, policies};
@@ -29,7 +29,7 @@ struct OfZone {
 }
 
 /// Renders the file. For an empty package, the file removes the table.
-pub fn render(package: &Package, zones: &[Zone], ledger: &Ledger) -> Rendered {
+pub fn render(package: &Package, zones: &[Zone], ledger: &Diagnostics) -> RenderedFile {
     let mut defaults = Defaults::default();
     let mut rules = Rules {
         zones: vec![OfZone::default(); zones.len()],

@@ -3,11 +3,11 @@
 use super::channel::{Band, Generation};
 use super::radio::{Encryption, Name, Radio, encryption, key};
 use super::reader::Reader;
-use super::rendered::{Access, Rendered, file as made};
+use super::rendered::{Access, RenderedFile, file as made};
 use super::value;
 
 /// Renders the file of a radio with all its access points.
-pub fn file(radio: &Radio) -> Rendered {
+pub fn file(radio: &Radio) -> RenderedFile {
     let mut text = String::new();
     for (n, point) in radio.points.iter().enumerate() {
         let word = if n == 0 { "interface" } else { "\nbss" };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rendered::{Access, Rendered, file};
+use super::rendered::{Access, RenderedFile, file};
 
 /// Prefix of networkd's files. The number puts them before those of a distribution.
 const PREFIX: &str = "etc/systemd/network/50-weir-";
@@ -58,7 +58,7 @@ pub struct Link {
 }
 
 impl Link {
-    fn file(&self, name: &str) -> Rendered {
+    fn file(&self, name: &str) -> RenderedFile {
         let mut unit = Unit::default();
         unit.put("Match", "Name", name);
         // The start of the machine must not wait for a cable.
@@ -140,7 +140,7 @@ impl Links {
         self.links.entry(name.to_owned()).or_default()
     }
 
-    pub fn render(&self, files: &mut Vec<Rendered>) {
+    pub fn render(&self, files: &mut Vec<RenderedFile>) {
         files.extend(self.links.iter().map(|(name, link)| link.file(name)));
         for (name, netdev) in &self.netdevs {
             let access = match netdev.secret {

@@ -6,8 +6,8 @@ use uci::Package;
 
 use super::addresses::{ADDRESS, Interface};
 use super::links::{Links, Netdev};
-use super::reader::{Ledger, Reader, sections};
-use super::rendered::{Access, Rendered, file};
+use super::reader::{Diagnostics, Reader, sections};
+use super::rendered::{Access, RenderedFile, file};
 use super::value;
 use super::{ppp, tunnels};
 
@@ -22,12 +22,12 @@ pub struct Network {
     waiting: BTreeMap<String, super::links::Link>,
     /// True if pppd provides name servers.
     pub dials: bool,
-    files: Vec<Rendered>,
+    files: Vec<RenderedFile>,
 }
 
 impl Network {
     /// Reads the package.
-    pub fn read(package: &Package, ledger: &Ledger) -> Self {
+    pub fn read(package: &Package, ledger: &Diagnostics) -> Self {
         let mut network = Self::default();
         let all = || sections(package, ledger);
         for reader in all().filter(|reader| reader.kind() == "device") {
@@ -164,7 +164,7 @@ impl Network {
     }
 
     /// `config interface`
-    fn interface(&mut self, reader: Reader<'_>, package: &Package, ledger: &Ledger) {
+    fn interface(&mut self, reader: Reader<'_>, package: &Package, ledger: &Diagnostics) {
         const PROTOCOLS: [&str; 10] = [
             "static",
             "dhcp",
@@ -318,7 +318,7 @@ impl Network {
     }
 
     /// Notes the interfaces that still have no radio as device.
-    pub fn lonely(&self, ledger: &Ledger) {
+    pub fn lonely(&self, ledger: &Diagnostics) {
         for name in self.waiting.keys() {
             let at = format!("network.{name}");
             ledger.note(at, "not rendered: it has no device, and no radio is in it");
@@ -326,7 +326,7 @@ impl Network {
     }
 
     /// Renders the files, once all devices are known.
-    pub fn render(&mut self, files: &mut Vec<Rendered>) {
+    pub fn render(&mut self, files: &mut Vec<RenderedFile>) {
         files.append(&mut self.files);
         self.links.render(files);
         let text = "net.ipv4.ip_forward = 1\nnet.ipv6.conf.all.forwarding = 1\n";

@@ -21,7 +21,7 @@ pub struct Radio {
     pub width: u64,
     pub country: Option<String>,
     pub points: Vec<Point>,
-    pub others: Vec<Other>,
+    pub others: Vec<Supplicant>,
 }
 
 /// An access point (`mode ap`).
@@ -35,7 +35,7 @@ pub struct Point {
 
 /// A mesh, or a station of another's access point.
 #[derive(Debug)]
-pub struct Other {
+pub struct Supplicant {
     pub device: String,
     pub mesh: bool,
     /// Content of wpa_supplicant's file.

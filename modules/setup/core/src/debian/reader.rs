@@ -10,12 +10,12 @@ use super::value;
 
 /// Notes and faults found on the way.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct Diagnostics {
     notes: RefCell<Vec<Note>>,
     faults: RefCell<Vec<Fault>>,
 }
 
-impl Ledger {
+impl Diagnostics {
     pub fn note(&self, at: impl Into<String>, what: impl Into<String>) {
         let (at, what) = (at.into(), what.into());
         self.notes.borrow_mut().push(Note { at, what });
@@ -36,11 +36,14 @@ pub struct Reader<'a> {
     section: &'a Section,
     at: String,
     asked: RefCell<BTreeSet<String>>,
-    ledger: &'a Ledger,
+    ledger: &'a Diagnostics,
 }
 
 /// Returns a reader for each section of a package.
-pub fn sections<'a>(package: &'a Package, ledger: &'a Ledger) -> impl Iterator<Item = Reader<'a>> {
+pub fn sections<'a>(
+    package: &'a Package,
+    ledger: &'a Diagnostics,
+) -> impl Iterator<Item = Reader<'a>> {
     package
         .sections()
         .iter()

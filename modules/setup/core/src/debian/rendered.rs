@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Hardware of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct Hardware {
     /// Radios of the machine.
     pub radios: Vec<Radio>,
 }
@@ -44,7 +44,7 @@ pub enum Content {
 
 /// A rendered file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedFile {
     /// Path relative to the root of the file system.
     pub path: String,
     /// Content.
@@ -53,7 +53,7 @@ pub struct Rendered {
     pub access: Access,
 }
 
-impl Rendered {
+impl RenderedFile {
     /// Returns the content without secrets: for people to look at.
     pub fn shown(&self) -> String {
         let text = match &self.content {
@@ -120,8 +120,8 @@ impl fmt::Display for Note {
 const HEAD: &str = "# Made by `weir setup`; what is written here by hand is lost.\n";
 
 /// Creates a text file.
-pub(super) fn file(path: String, access: Access, text: &str) -> Rendered {
-    Rendered {
+pub(super) fn file(path: String, access: Access, text: &str) -> RenderedFile {
+    RenderedFile {
         path,
         content: Content::Text(format!("{HEAD}{text}")),
         access,

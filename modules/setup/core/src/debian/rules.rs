@@ -19,7 +19,7 @@ enum Family {
 pub struct Matches(pub Vec<String>);
 
 /// Conditions of a rule.
-struct Asked {
+struct Conditions {
     family: Option<Family>,
     protocols: Vec<String>,
     source: Vec<Prefix>,
@@ -211,7 +211,7 @@ pub fn matches(reader: &Reader<'_>, destination: &str, ports: &str) -> Matches {
     if protocols.is_empty() && !reader.has("proto") {
         protocols = vec!["tcp".into(), "udp".into()];
     }
-    let asked = Asked {
+    let asked = Conditions {
         family,
         source: reader.many("src_ip", value::prefix, ADDRESS),
         destination: reader.many(destination, value::prefix, ADDRESS),
@@ -240,7 +240,7 @@ fn set(words: &[String]) -> String {
     }
 }
 
-impl Asked {
+impl Conditions {
     /// Returns the families that can match.
     fn families(&self) -> Vec<Option<Family>> {
         let all = self.source.iter().chain(&self.destination);

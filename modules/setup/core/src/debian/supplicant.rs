@@ -1,14 +1,14 @@
 //! A mesh, or a station: wpa_supplicant.conf.
 
 use super::channel::Generation;
-use super::radio::{Encryption, Name, Other, Radio, encryption, key};
+use super::radio::{Encryption, Name, Radio, Supplicant, encryption, key};
 use super::reader::Reader;
-use super::rendered::{Access, Rendered, file as made};
+use super::rendered::{Access, RenderedFile, file as made};
 use super::value;
 use net::hex;
 
 /// Renders the file of a device.
-pub fn file(other: &Other) -> Rendered {
+pub fn file(other: &Supplicant) -> RenderedFile {
     let path = format!("etc/wpa_supplicant/weir-{}.conf", other.device);
     made(path, Access::Root, &other.text)
 }

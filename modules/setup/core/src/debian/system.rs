@@ -2,12 +2,12 @@
 
 use uci::Package;
 
-use super::reader::{Ledger, sections};
-use super::rendered::{Access, Content, Rendered};
+use super::reader::{Diagnostics, sections};
+use super::rendered::{Access, Content, RenderedFile};
 use super::value;
 
 /// Renders `/etc/hostname` and `/etc/localtime`.
-pub fn render(package: &Package, files: &mut Vec<Rendered>, ledger: &Ledger) {
+pub fn render(package: &Package, files: &mut Vec<RenderedFile>, ledger: &Diagnostics) {
     for reader in sections(package, ledger) {
         if reader.kind() != "system" {
             reader.leave_out("not rendered");
@@ -15,7 +15,7 @@ pub fn render(package: &Package, files: &mut Vec<Rendered>, ledger: &Ledger) {
         }
         let name = reader.one("hostname", value::host, "a host name: letters, digits, -");
         if let Some(name) = name {
-            files.push(Rendered {
+            files.push(RenderedFile {
                 path: "etc/hostname".into(),
                 content: Content::Text(format!("{name}\n")),
                 access: Access::All,
@@ -32,7 +32,7 @@ pub fn render(package: &Package, files: &mut Vec<Rendered>, ledger: &Ledger) {
             None => {}
         }
         if let Some(zone) = zone {
-            files.push(Rendered {
+            files.push(RenderedFile {
                 path: "etc/localtime".into(),
                 content: Content::Link(format!("/usr/share/zoneinfo/{zone}")),
                 access: Access::All,

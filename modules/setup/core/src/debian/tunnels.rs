@@ -4,8 +4,8 @@ use uci::Package;
 
 use super::addresses::Interface;
 use super::links::{Links, Netdev};
-use super::reader::{Ledger, Reader, sections};
-use super::rendered::{Access, Rendered, file};
+use super::reader::{Diagnostics, Reader, sections};
+use super::rendered::{Access, RenderedFile, file};
 use super::value;
 use crate::openvpn;
 
@@ -16,7 +16,7 @@ const ADDRESS: &str = "an address with the length of its prefix: 10.0.0.1/24";
 pub fn wireguard(
     reader: &Reader<'_>,
     package: &Package,
-    ledger: &Ledger,
+    ledger: &Diagnostics,
     links: &mut Links,
     interface: &mut Interface,
 ) {
@@ -96,7 +96,7 @@ fn wireguard_peer(reader: Reader<'_>, netdev: &mut Netdev) {
 
 /// `proto openvpn`, of a server that `weir setup` made: its settings are in its own file, which is
 /// named here as netifd names it. A changed mark restarts it.
-pub fn openvpn(reader: &Reader<'_>, interface: &mut Interface) -> Option<Rendered> {
+pub fn openvpn(reader: &Reader<'_>, interface: &mut Interface) -> Option<RenderedFile> {
     let mut text = String::new();
     let known = |text: &str| (text == openvpn::FILE).then_some(openvpn::FILE);
     let expected = "the file that `weir setup` makes: no other server is rendered";

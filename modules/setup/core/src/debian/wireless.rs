@@ -5,18 +5,18 @@ use uci::Package;
 use super::channel::{Band, Generation, mode};
 use super::links::Netdev;
 use super::network::Network;
-use super::radio::{Other, Point, Radio};
-use super::reader::{DEVICE, Ledger, Reader, sections};
-use super::rendered::{Facts, Rendered};
+use super::radio::{Point, Radio, Supplicant};
+use super::reader::{DEVICE, Diagnostics, Reader, sections};
+use super::rendered::{Hardware, RenderedFile};
 use super::value;
 use super::{hostapd, supplicant};
 
 /// Reads the package. Radios become the devices of interfaces that have none.
 pub fn read(
     package: &Package,
-    facts: &Facts,
+    facts: &Hardware,
     network: &mut Network,
-    ledger: &Ledger,
+    ledger: &Diagnostics,
 ) -> Vec<Radio> {
     let mut radios = Vec::new();
     let mut off = Vec::new();
@@ -68,7 +68,7 @@ pub fn read(
 fn found<'a>(
     reader: &Reader<'_>,
     n: usize,
-    facts: &'a Facts,
+    facts: &'a Hardware,
 ) -> Option<&'a super::rendered::Radio> {
     let text = |option| {
         let word = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -89,7 +89,7 @@ fn found<'a>(
     }
 }
 
-fn radio(reader: Reader<'_>, n: usize, facts: &Facts) -> Option<Radio> {
+fn radio(reader: Reader<'_>, n: usize, facts: &Hardware) -> Option<Radio> {
     // A single driver is left; its name has no effect.
     reader.ignore(&["type"]);
     let there = found(&reader, n, facts);
@@ -196,7 +196,7 @@ fn iface(reader: Reader<'_>, radio: &mut Radio, network: &mut Network) {
                     false => reader.note("network", "a station cannot be in a bridge"),
                 }
             }
-            radio.others.push(Other { device, mesh, text });
+            radio.others.push(Supplicant { device, mesh, text });
         }
     }
     reader.end();
@@ -223,7 +223,7 @@ fn join(reader: &Reader<'_>, device: &str, network: &mut Network) -> Option<Stri
 }
 
 /// Renders the files, and the devices that the kernel does not make by itself.
-pub fn render(radios: &[Radio], network: &mut Network, files: &mut Vec<Rendered>) {
+pub fn render(radios: &[Radio], network: &mut Network, files: &mut Vec<RenderedFile>) {
     for radio in radios {
         if !radio.points.is_empty() {
             files.push(hostapd::file(radio));

@@ -4,7 +4,7 @@
 use uci::Package;
 
 use super::network::Network;
-use super::reader::{Ledger, Reader, sections};
+use super::reader::{Diagnostics, Reader, sections};
 use super::value;
 
 /// Verdict about a packet.
@@ -55,7 +55,7 @@ pub fn policies(reader: &Reader<'_>, default: Policies) -> Policies {
 }
 
 /// `config defaults`, and its policies.
-pub fn defaults(package: &Package, ledger: &Ledger) -> Policies {
+pub fn defaults(package: &Package, ledger: &Diagnostics) -> Policies {
     let found = sections(package, ledger).find(|reader| reader.kind() == "defaults");
     // Defaults of fw4.
     let default = Policies {
@@ -91,12 +91,12 @@ impl Zone {
 }
 
 /// Reads the zones.
-pub fn read(package: &Package, network: &Network, ledger: &Ledger) -> Vec<Zone> {
+pub fn read(package: &Package, network: &Network, ledger: &Diagnostics) -> Vec<Zone> {
     let all = || sections(package, ledger).filter(|reader| reader.kind() == "zone");
     // The zones need the default policies first, without notes: notes come once.
     let default = match all().next() {
         Some(_) => {
-            let quiet = Ledger::default();
+            let quiet = Diagnostics::default();
             defaults(package, &quiet)
         }
         None => Policies::default(),

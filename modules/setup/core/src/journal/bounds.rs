@@ -1,7 +1,7 @@
 //! Files that a journal may change. A user who can write into its folder could name any other file
 //! there, and root would put that file in place.
 
-use super::{Change, Entry, Trouble};
+use super::{Change, Entry, JournalError};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -32,8 +32,8 @@ impl Bounds {
     ///
     /// # Errors
     /// [`Trouble::Outside`].
-    pub(super) fn check(&self, path: &Path) -> Result<(), Trouble> {
-        let outside = || Trouble::Outside(path.to_owned());
+    pub(super) fn check(&self, path: &Path) -> Result<(), JournalError> {
+        let outside = || JournalError::Outside(path.to_owned());
         let plain = path
             .components()
             .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
@@ -59,7 +59,7 @@ impl Bounds {
     ///
     /// # Errors
     /// [`Trouble::Outside`].
-    pub(super) fn check_all(&self, change: &Change) -> Result<(), Trouble> {
+    pub(super) fn check_all(&self, change: &Change) -> Result<(), JournalError> {
         change.files.iter().try_for_each(|it| self.check_entry(it))
     }
 
@@ -67,11 +67,11 @@ impl Bounds {
     ///
     /// # Errors
     /// [`Trouble::Outside`].
-    pub(super) fn check_entry(&self, entry: &Entry) -> Result<(), Trouble> {
+    pub(super) fn check_entry(&self, entry: &Entry) -> Result<(), JournalError> {
         self.check(&entry.path)?;
         let mut found = [&entry.before, &entry.after].into_iter().flatten();
         match found.any(|found| found.mode & SET_IDS != 0) {
-            true => Err(Trouble::Outside(entry.path.clone())),
+            true => Err(JournalError::Outside(entry.path.clone())),
             false => Ok(()),
         }
     }

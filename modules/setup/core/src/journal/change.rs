@@ -1,6 +1,6 @@
 //! A change: as requested, and as written down.
 
-use crate::clock::Instant;
+use crate::clock::BootTime;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub struct Change {
     /// Time, in seconds since 1970, by a clock that may have been wrong.
     pub when: u64,
     /// End of the time to confirm it.
-    pub until: Instant,
+    pub until: BootTime,
     /// Differences, a line each.
     pub lines: Vec<String>,
     /// The files.
@@ -44,7 +44,7 @@ pub struct Entry {
 
 /// Request for a change.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct ChangeRequest {
     /// Purpose.
     pub why: String,
     /// Author.
@@ -57,7 +57,7 @@ pub struct Wish {
 
 /// A file that is to change.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct FileChange {
     /// Path of the file.
     pub path: PathBuf,
     /// Present content, as far as the author knows; `None` if there is no file.

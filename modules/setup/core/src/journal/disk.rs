@@ -1,7 +1,7 @@
 //! Disk operations of a journal: each call is one step, at which power may be lost.
 
 use super::change::Found;
-use super::trouble::{Trouble, failed};
+use super::error::{JournalError, failed};
 use ring::digest::{SHA256, digest as sha};
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -12,18 +12,18 @@ use std::{
 
 /// Refuses a file for the place `path` that is not as recorded: another content, a link, set-user
 /// or set-group bits, another mode or another owner.
-pub(super) fn is_in(found: &Found, written: &Path, path: &Path) -> Result<(), Trouble> {
+pub(super) fn is_in(found: &Found, written: &Path, path: &Path) -> Result<(), JournalError> {
     let data = fs::symlink_metadata(written).map_err(failed(written))?;
     // Only root may give files away: files of another user's journal are that user's.
     let is_owned = !nix::unistd::geteuid().is_root() || (data.uid(), data.gid()) == found.owner;
     let is_same = data.mode() & 0o7777 == found.mode && is_owned;
     let text = match data.is_file() && data.mode() & 0o6000 == 0 && is_same {
         true => fs::read(written).map_err(failed(written))?,
-        false => return Err(Trouble::Outside(path.to_owned())),
+        false => return Err(JournalError::Outside(path.to_owned())),
     };
     match digest(&text) == found.says {
         true => Ok(()),
-        false => Err(Trouble::Outside(path.to_owned())),
+        false => Err(JournalError::Outside(path.to_owned())),
     }
 }
 
@@ -49,7 +49,7 @@ impl Disk {
     }
 
     /// Reads the state of a file. A link is followed: its target is what is replaced.
-    pub fn look(&self, path: &Path) -> Result<Option<Found>, Trouble> {
+    pub fn file_state(&self, path: &Path) -> Result<Option<Found>, JournalError> {
         let text = match fs::read(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -63,7 +63,7 @@ impl Disk {
         }))
     }
 
-    pub fn make_folder(&self, path: &Path) -> Result<(), Trouble> {
+    pub fn make_folder(&self, path: &Path) -> Result<(), JournalError> {
         if path.is_dir() {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl Disk {
         text: &[u8],
         mode: u32,
         owner: (u32, u32),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), JournalError> {
         self.step();
         let write = || {
             let mut file = OpenOptions::new()
@@ -104,14 +104,14 @@ impl Disk {
         write().map_err(failed(path))
     }
 
-    pub fn rename(&self, from: &Path, to: &Path) -> Result<(), Trouble> {
+    pub fn rename(&self, from: &Path, to: &Path) -> Result<(), JournalError> {
         self.step();
         fs::rename(from, to).map_err(failed(to))
     }
 
     /// Moves a file that is on the disk already into its place, or copies it there from another
     /// file system.
-    pub fn put(&self, written: &Path, path: &Path) -> Result<(), Trouble> {
+    pub fn put(&self, written: &Path, path: &Path) -> Result<(), JournalError> {
         // `/tmp` is empty after a start: files there may lack their folder.
         if let Some(folder) = path.parent() {
             self.make_folder(folder)?;
@@ -137,7 +137,7 @@ impl Disk {
         fs::remove_file(written).map_err(failed(written))
     }
 
-    pub fn remove(&self, path: &Path) -> Result<(), Trouble> {
+    pub fn remove(&self, path: &Path) -> Result<(), JournalError> {
         self.step();
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(path)(error)),
@@ -146,12 +146,12 @@ impl Disk {
     }
 
     /// Keeps another program's file under another name.
-    pub fn keep(&self, path: &Path, under: &Path) -> Result<(), Trouble> {
+    pub fn keep(&self, path: &Path, under: &Path) -> Result<(), JournalError> {
         self.step();
         fs::copy(path, under).map(|_| ()).map_err(failed(under))
     }
 
-    pub fn sync_folder(&self, path: &Path) -> Result<(), Trouble> {
+    pub fn sync_folder(&self, path: &Path) -> Result<(), JournalError> {
         self.step();
         File::open(path)
             .and_then(|folder| folder.sync_all())

@@ -1,8 +1,8 @@
 //! Former states, from confirmed changes.
 
 use super::Bounds;
-use super::change::{CHANGE, Change, File};
-use super::trouble::{Trouble, failed};
+use super::change::{CHANGE, Change, FileChange};
+use super::error::{JournalError, failed};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -24,7 +24,7 @@ fn is_key(path: &Path) -> bool {
 impl State {
     /// Removes the former private keys: no former state brings one back, and readers of the state
     /// must not have it.
-    pub(super) fn forget_keys(&self) -> Result<(), Trouble> {
+    pub(super) fn forget_keys(&self) -> Result<(), JournalError> {
         for (n, entry) in self.change.files.iter().enumerate() {
             let kept = self.folder.join(format!("before-{n}"));
             if is_key(&entry.path) && kept.exists() {
@@ -53,14 +53,14 @@ impl States {
     }
 
     /// Returns the readable former states, the newest first.
-    pub fn all(&self) -> Result<Vec<State>, Trouble> {
+    pub fn all(&self) -> Result<Vec<State>, JournalError> {
         let mut states: Vec<State> = self.found()?.into_iter().filter_map(Result::ok).collect();
         states.sort_by_key(|state| std::cmp::Reverse(state.change.number));
         Ok(states)
     }
 
     /// Returns all former states, with [`Trouble::Damaged`] for each record that cannot be parsed.
-    fn found(&self) -> Result<Vec<Result<State, Trouble>>, Trouble> {
+    fn found(&self) -> Result<Vec<Result<State, JournalError>>, JournalError> {
         let folder = &self.folder;
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -73,7 +73,7 @@ impl States {
             match read(&folder) {
                 Ok(Some(change)) => states.push(Ok(State { change, folder })),
                 Ok(None) => {}
-                Err(damaged @ Trouble::Damaged { .. }) => states.push(Err(damaged)),
+                Err(damaged @ JournalError::Damaged { .. }) => states.push(Err(damaged)),
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -87,10 +87,10 @@ impl States {
         bounds: &Bounds,
         number: u64,
         wanted: impl Fn(&Path) -> bool,
-    ) -> Result<Vec<File>, Trouble> {
+    ) -> Result<Vec<FileChange>, JournalError> {
         // Without each later change the former files are unknown.
-        let damaged = |trouble: Trouble| match &trouble {
-            Trouble::Damaged { path, .. } if number_of(path) >= Some(number) => Some(trouble),
+        let damaged = |trouble: JournalError| match &trouble {
+            JournalError::Damaged { path, .. } if number_of(path) >= Some(number) => Some(trouble),
             _ => None,
         };
         let all = self.found()?.into_iter().filter_map(Result::err);
@@ -99,10 +99,10 @@ impl States {
         }
         let states = self.all()?;
         if !states.iter().any(|state| state.change.number == number) {
-            return Err(Trouble::NoState(number));
+            return Err(JournalError::NoState(number));
         }
         // From the newest back: the oldest of them has the former content.
-        let mut files: Vec<File> = Vec::new();
+        let mut files: Vec<FileChange> = Vec::new();
         for state in states.iter().filter(|state| state.change.number >= number) {
             let all = state.change.files.iter().enumerate();
             for (n, entry) in all.filter(|(_, it)| !is_key(&it.path) && wanted(&it.path)) {
@@ -116,7 +116,7 @@ impl States {
                     Some(file) => file.after = after,
                     None => {
                         let before = content(&entry.path)?;
-                        files.push(File {
+                        files.push(FileChange {
                             path: entry.path.clone(),
                             before,
                             after,
@@ -135,7 +135,7 @@ fn number_of(record: &Path) -> Option<u64> {
     record.parent()?.file_name()?.to_str()?.parse().ok()
 }
 
-fn content(path: &Path) -> Result<Option<Vec<u8>>, Trouble> {
+fn content(path: &Path) -> Result<Option<Vec<u8>>, JournalError> {
     match fs::read(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -144,12 +144,12 @@ fn content(path: &Path) -> Result<Option<Vec<u8>>, Trouble> {
 }
 
 /// Reads the record of a change from its folder. `None` if there is no such folder.
-pub(super) fn read(folder: &Path) -> Result<Option<Change>, Trouble> {
+pub(super) fn read(folder: &Path) -> Result<Option<Change>, JournalError> {
     let path = folder.join(CHANGE);
     match fs::read(&path) {
         Ok(text) => serde_json::from_slice(&text)
             .map(Some)
-            .map_err(|error| Trouble::Damaged { path, error }),
+            .map_err(|error| JournalError::Damaged { path, error }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(&path)(error)),
     }

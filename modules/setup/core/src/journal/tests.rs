@@ -1,5 +1,5 @@
-use super::{Bounds, File, Journal, States, Trouble, Wish, disk::Disk};
-use crate::clock::Instant;
+use super::{Bounds, ChangeRequest, FileChange, Journal, JournalError, States, disk::Disk};
+use crate::clock::BootTime;
 use std::{
     cell::Cell,
     fs,
@@ -41,10 +41,10 @@ impl Place {
         self.paths().map(|path| fs::read_to_string(path).ok())
     }
 
-    fn files(&self) -> Vec<File> {
+    fn files(&self) -> Vec<FileChange> {
         let octets = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
         let all = self.paths().into_iter().zip(OLD).zip(NEW);
-        all.map(|((path, before), after)| File {
+        all.map(|((path, before), after)| FileChange {
             path,
             before: octets(before),
             after: octets(after),
@@ -74,8 +74,8 @@ impl Place {
     }
 }
 
-fn wish() -> Wish {
-    Wish {
+fn wish() -> ChangeRequest {
+    ChangeRequest {
         why: "a test".to_owned(),
         who: "root".to_owned(),
         within: 60,
@@ -84,8 +84,8 @@ fn wish() -> Wish {
 }
 
 /// After the machine was started anew.
-fn later() -> Instant {
-    Instant {
+fn later() -> BootTime {
+    BootTime {
         boot: "another".to_owned(),
         seconds: 5,
     }
@@ -95,7 +95,7 @@ fn texts(wanted: [Option<&str>; 3]) -> [Option<String>; 3] {
     wanted.map(|text| text.map(str::to_owned))
 }
 
-fn all(place: &Place, journal: &Journal) -> Result<(), Trouble> {
+fn all(place: &Place, journal: &Journal) -> Result<(), JournalError> {
     let pending = journal.begin(&wish(), &place.files())?;
     journal.apply(&pending)?;
     journal.finish(pending.change.number)?;
@@ -158,7 +158,7 @@ fn what_nobody_confirms_is_undone_in_time() {
     journal.apply(&pending).expect("it is made");
     assert_eq!(place.says(), texts(NEW));
     let until = pending.change.until.clone();
-    let early = Instant {
+    let early = BootTime {
         seconds: until.seconds - 1,
         ..until.clone()
     };
@@ -173,7 +173,7 @@ fn what_nobody_confirms_is_undone_in_time() {
         "a test"
     );
     assert_eq!(place.says(), texts(OLD));
-    assert!(matches!(journal.confirm(), Err(Trouble::Nothing)));
+    assert!(matches!(journal.confirm(), Err(JournalError::Nothing)));
 }
 
 /// A change is found late, and before the finder has the lock it is gone and the next one waits.
@@ -210,7 +210,9 @@ fn one_change_at_a_time() {
         .begin(&wish(), &place.files())
         .expect("it is written down");
     match journal.begin(&wish(), &place.files()) {
-        Err(Trouble::Waits(change)) => assert_eq!((&*change.why, &*change.who), ("a test", "root")),
+        Err(JournalError::Waits(change)) => {
+            assert_eq!((&*change.why, &*change.who), ("a test", "root"))
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -222,13 +224,16 @@ fn what_others_wrote_meanwhile_is_not_overwritten() {
     fs::write(&place.paths()[0], "theirs").unwrap();
     assert!(matches!(
         journal.begin(&wish(), &place.files()),
-        Err(Trouble::Changed(_))
+        Err(JournalError::Changed(_))
     ));
     assert!(journal.pending().unwrap().is_none());
     place.write(OLD);
     let pending = journal.begin(&wish(), &place.files()).unwrap();
     fs::write(&place.paths()[1], "theirs").unwrap();
-    assert!(matches!(journal.apply(&pending), Err(Trouble::Changed(_))));
+    assert!(matches!(
+        journal.apply(&pending),
+        Err(JournalError::Changed(_))
+    ));
     journal.undo().unwrap();
     assert_eq!(place.says(), texts(OLD));
     let kept = fs::read_to_string(place.0.join("state/found-1-1")).expect("what they wrote");
@@ -243,7 +248,7 @@ fn former_states_can_be_had_again() {
     let path = place.paths()[0].clone();
     for n in 0..12 {
         let before = fs::read(&path).unwrap();
-        let file = File {
+        let file = FileChange {
             path: path.clone(),
             before: Some(before),
             after: Some(format!("state {n}").into_bytes()),
@@ -265,14 +270,14 @@ fn former_states_can_be_had_again() {
     assert_eq!(files[0].after.as_deref(), Some(b"state 9".as_slice()));
     assert!(matches!(
         journal.before(3, |_| true),
-        Err(Trouble::NoState(3))
+        Err(JournalError::NoState(3))
     ));
     // A file that is not wanted is not judged: a user made a link of it since.
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("two", &path).unwrap();
     assert!(matches!(
         journal.before(12, |_| true),
-        Err(Trouble::Outside(_))
+        Err(JournalError::Outside(_))
     ));
     let files = journal.before(12, |file| file != path).unwrap();
     assert!(files.is_empty());
@@ -332,8 +337,8 @@ fn what_was_stopped_half_way_cannot_be_confirmed() {
         let finished = waits.as_ref().is_some_and(super::Pending::is_finished);
         match journal.confirm() {
             Ok(_) => assert!(finished && place.says() == texts(NEW), "at step {step}"),
-            Err(Trouble::Nothing) => assert!(waits.is_none() && place.says() == texts(OLD)),
-            Err(Trouble::Unfinished(_)) => {
+            Err(JournalError::Nothing) => assert!(waits.is_none() && place.says() == texts(OLD)),
+            Err(JournalError::Unfinished(_)) => {
                 assert!(stopped && !finished);
                 journal.undo().expect("it is taken back");
                 assert_eq!(place.says(), texts(OLD), "at step {step}");
@@ -352,14 +357,14 @@ fn former_private_keys_are_forgotten_when_a_change_stays() {
     let place = Place::new();
     let path = place.0.join("config/server.key");
     fs::write(&path, "secret").expect("a key");
-    let file = || File {
+    let file = || FileChange {
         path: path.clone(),
         before: Some(b"secret".to_vec()),
         after: Some(b"another".to_vec()),
     };
     let files = [place.files(), vec![file()]].concat();
     let journal = place.journal();
-    let wish = Wish {
+    let wish = ChangeRequest {
         why: String::new(),
         who: String::new(),
         within: 60,
@@ -416,7 +421,7 @@ fn the_number_of_a_change_that_was_taken_back_is_no_others() {
 fn folders_that_came_with_a_change_go_with_it() {
     for step in 0.. {
         let place = Place::new();
-        let file = |name: &str| File {
+        let file = |name: &str| FileChange {
             path: place.0.join(name),
             before: None,
             after: Some(b"new".to_vec()),
@@ -487,7 +492,7 @@ fn a_forged_journal_changes_nothing() {
         fs::write(&file, change.to_string()).expect("written");
         match journal.recover(&later()) {
             // Services receive the names of files that are back, and no others.
-            Err(Trouble::Refused { path, change }) => {
+            Err(JournalError::Refused { path, change }) => {
                 assert!(change.files.iter().all(|entry| entry.path != path));
             }
             other => panic!("{other:?}"),
@@ -590,7 +595,7 @@ fn a_link_to_the_folder_is_followed_unless_another_user_may_change_it() {
     assert!(folder.is_symlink());
     let is_refused = || {
         let begun = journal.begin(&wish(), &place.files());
-        assert!(matches!(begun, Err(Trouble::Outside(_))), "{begun:?}");
+        assert!(matches!(begun, Err(JournalError::Outside(_))), "{begun:?}");
     };
     // Another user may write where the link leads to, or make the link anew.
     chmod(&disk, 0o777);
@@ -619,7 +624,7 @@ fn a_journal_in_a_folder_of_others_is_not_used() {
     let is_refused = || {
         let undone = journal.undo();
         assert!(
-            matches!(&undone, Err(Trouble::Outside(path)) if *path == state),
+            matches!(&undone, Err(JournalError::Outside(path)) if *path == state),
             "{undone:?}"
         );
         assert_eq!(place.says(), texts(NEW));
@@ -662,7 +667,7 @@ fn a_file_that_is_refused_does_not_keep_the_others_away() {
         damage(&place);
         let refused = journal.recover(&later());
         assert!(
-            matches!(&refused, Err(Trouble::Refused { path, change })
+            matches!(&refused, Err(JournalError::Refused { path, change })
                 if *path == place.paths()[0] && change.files.len() == 2),
             "{refused:?}"
         );
@@ -684,7 +689,7 @@ fn a_forged_journal_is_put_aside() {
     fs::write(&file, forged).expect("written");
     assert!(matches!(
         journal.recover(&later()),
-        Err(Trouble::Refused { .. })
+        Err(JournalError::Refused { .. })
     ));
     assert!(journal.recover(&later()).expect("it is well").is_none());
     assert_eq!(place.says(), texts(OLD));
@@ -704,7 +709,7 @@ fn a_damaged_record_is_put_aside() {
     damage();
     let refused = journal.recover(&later());
     assert!(
-        matches!(&refused, Err(Trouble::Damaged { path, .. })
+        matches!(&refused, Err(JournalError::Damaged { path, .. })
             if path.ends_with("refused/change.json")),
         "{refused:?}"
     );
@@ -714,8 +719,8 @@ fn a_damaged_record_is_put_aside() {
     let pending = journal.begin(&wish(), &place.files()).expect("it begins");
     fs::remove_file(pending.folder.join("change.json")).expect("it was there");
     damage();
-    assert!(matches!(journal.undo(), Err(Trouble::Damaged { .. })));
-    assert!(matches!(journal.undo(), Err(Trouble::Nothing)));
+    assert!(matches!(journal.undo(), Err(JournalError::Damaged { .. })));
+    assert!(matches!(journal.undo(), Err(JournalError::Nothing)));
     all(&place, &journal).expect("a change is made");
 }
 
@@ -741,7 +746,7 @@ fn a_damaged_former_state_prevents_no_change() {
     for number in [1, 2] {
         let before = journal.before(number, |_| true);
         assert!(
-            matches!(&before, Err(Trouble::Damaged { path, .. }) if *path == second),
+            matches!(&before, Err(JournalError::Damaged { path, .. }) if *path == second),
             "{before:?}"
         );
     }

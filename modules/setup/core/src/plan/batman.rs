@@ -38,7 +38,7 @@ pub(super) fn no_bat0(config: &mut Config) {
 /// Returns the section of the LAN's bridge.
 fn lan_bridge(config: &Config) -> Option<String> {
     let device = config.get("network", "lan", "device")?;
-    config.which("network", "device", "name", &device)
+    config.find_by_option("network", "device", "name", &device)
 }
 
 /// Returns the names of sections of a mesh port.

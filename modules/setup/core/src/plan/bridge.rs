@@ -1,19 +1,20 @@
 //! Interfaces of the router's own: their bridges, addresses, and the pools of addresses for others.
 
-use super::{Config, Facts, Inside, text, words};
+use super::{Config, Facts, Ipv4Cidr, text, words};
 
 /// Returns the router's address at an interface; of several the first.
-pub(crate) fn address_in(config: &Config, interface: &str) -> Option<Inside> {
+pub(crate) fn address_in(config: &Config, interface: &str) -> Option<Ipv4Cidr> {
     let section = config.section_of("network", interface)?;
     let address = words(section, "ipaddr").into_iter().next()?;
-    Inside::read_network(&address).or_else(|| Inside::of_mask(&address, &text(section, "netmask")?))
+    Ipv4Cidr::read_network(&address)
+        .or_else(|| Ipv4Cidr::of_mask(&address, &text(section, "netmask")?))
 }
 
 /// Returns the section of `dhcp` that gives addresses at an interface, whatever its name; or the
 /// name for a new one.
 pub(crate) fn pool_of(config: &Config, interface: &str) -> String {
     config
-        .which("dhcp", "dhcp", "interface", interface)
+        .find_by_option("dhcp", "dhcp", "interface", interface)
         .unwrap_or_else(|| interface.to_owned())
 }
 
@@ -23,7 +24,7 @@ pub(super) fn interface(config: &mut Config, facts: &Facts, name: &str) {
         return;
     }
     let bridge = format!("br-{name}");
-    let known = config.which("network", "device", "name", &bridge);
+    let known = config.find_by_option("network", "device", "name", &bridge);
     if known.is_none() {
         let device = format!("{name}_dev");
         config.section("network", &device, "device");
@@ -45,7 +46,7 @@ pub(super) fn interface(config: &mut Config, facts: &Facts, name: &str) {
 }
 
 /// Gives an interface an address, in the form that it has, or the release's own.
-pub(super) fn set_address(config: &mut Config, facts: &Facts, interface: &str, inside: Inside) {
+pub(super) fn set_address(config: &mut Config, facts: &Facts, interface: &str, inside: Ipv4Cidr) {
     config.set("network", interface, "proto", "static");
     let section = config.section_of("network", interface);
     let form = section.and_then(|section| section.get("ipaddr"));

@@ -77,7 +77,13 @@ impl Config {
     }
 
     /// Returns the section of a type that has this value in an option.
-    pub fn which(&self, package: &str, kind: &str, option: &str, value: &str) -> Option<String> {
+    pub fn find_by_option(
+        &self,
+        package: &str,
+        kind: &str,
+        option: &str,
+        value: &str,
+    ) -> Option<String> {
         self.of_type(package, kind)
             .find(|section| text(section, option).as_deref() == Some(value))
             .map(|section| section.name.clone())
@@ -269,7 +275,7 @@ pub(crate) fn words(section: &Section, option: &str) -> Vec<String> {
 }
 
 /// Returns true if an option is on, as OpenWrt's programs read it.
-pub(crate) fn yes(section: &Section, option: &str) -> bool {
+pub(crate) fn is_enabled(section: &Section, option: &str) -> bool {
     text(section, option)
         .is_some_and(|value| matches!(&*value, "1" | "yes" | "on" | "true" | "enabled"))
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use uci::Section;
 
 use super::check::is_of_a_device;
-use super::{Config, Facts, Report, Wrong, words};
+use super::{Config, Facts, ProblemKind, Report, words};
 use crate::choices::{Dns, DnsServer};
 use crate::read::{dns_of, is_general, over_https, tunnel_of};
 
@@ -23,7 +23,7 @@ pub(super) fn edit(dns: &Dns, config: &mut Config, facts: &Facts, report: &mut R
         return;
     }
     let secret = over_https(dns.server);
-    if secret.is_some() && facts.lacks("doh", "dns.server", report) {
+    if secret.is_some() && facts.missing("doh", "dns.server", report) {
         return;
     }
     let dnsmasq = config.first("dhcp", "dnsmasq");
@@ -42,7 +42,7 @@ pub(super) fn edit(dns: &Dns, config: &mut Config, facts: &Facts, report: &mut R
             }
             servers.push(format!("127.0.0.1#{port}"));
             let says = format!("The router asks {url} for names, encrypted.");
-            report.say("services", "dns", &[("server", url)], says);
+            report.add_sentence("services", "dns", &[("server", url)], says);
         }
         (DnsServer::Own, None) => {
             let Some(own) = self::servers(config, report, "dns.servers", dns.servers.as_deref())
@@ -50,16 +50,16 @@ pub(super) fn edit(dns: &Dns, config: &mut Config, facts: &Facts, report: &mut R
                 return;
             };
             if own.is_empty() {
-                return report.wrong("dns.servers", &Wrong::Required);
+                return report.add_problem("dns.servers", &ProblemKind::Required);
             }
             servers = own;
             let all = servers.join(", ");
             let says = format!("The router asks {all} for names.");
-            report.say("services", "dns", &[("server", &all)], says);
+            report.add_sentence("services", "dns", &[("server", &all)], says);
         }
         (_, None) => {
             let says = "The router asks the provider for names.".to_owned();
-            report.say("services", "dns-provider", &[], says);
+            report.add_sentence("services", "dns-provider", &[], says);
         }
     }
     if secret.is_none() {
@@ -109,11 +109,11 @@ pub(super) fn servers(
         let server = address.to_string();
         let wrong = match address.to_canonical() {
             _ if known.contains(&server) => return Some(server),
-            own if is_own(config, own) => Wrong::AsksItself(server),
-            other if !is_of_a_device(other) => Wrong::NotOneDevice(server),
+            own if is_own(config, own) => ProblemKind::AsksItself(server),
+            other if !is_of_a_device(other) => ProblemKind::NotOneDevice(server),
             _ => return Some(server),
         };
-        report.wrong(field, &wrong);
+        report.add_problem(field, &wrong);
         None
     };
     let typed = typed.unwrap_or_default();
@@ -152,7 +152,7 @@ pub(super) fn asks_itself(config: &Config, was: &Config, report: &mut Report) {
         let now = all(config, interface);
         let mut new = now.iter().filter(|own| !former.contains(own));
         if let Some(own) = new.find(|own| servers.contains(&own.to_string())) {
-            report.wrong(field, &Wrong::AsksItself(own.to_string()));
+            report.add_problem(field, &ProblemKind::AsksItself(own.to_string()));
         }
     }
 }

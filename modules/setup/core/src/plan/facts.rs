@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Inside, Radio, Report, Wrong};
+use super::{Ipv4Cidr, ProblemKind, Radio, Report};
 
 /// Properties of the router that a plan needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,11 +17,11 @@ pub struct Facts {
     /// The router's unique hardware address.
     pub mac: Option<[u8; 6]>,
     /// Present networks at the uplink.
-    pub uplink: Vec<Inside>,
+    pub uplink: Vec<Ipv4Cidr>,
     /// The radios.
     pub radios: Vec<Radio>,
     /// Missing features, and the packages for them: `mobile` → `uqmi`.
-    pub lacks: BTreeMap<String, String>,
+    pub missing: BTreeMap<String, String>,
     /// Required strength of a password.
     pub policy: Policy,
     /// Strength of the password in the choices, 0 to 4, if it was measured.
@@ -34,10 +34,10 @@ pub struct Facts {
 
 impl Facts {
     /// Returns true if the router lacks a feature, and notes the problem.
-    pub(super) fn lacks(&self, feature: &str, field: &str, report: &mut Report) -> bool {
-        let what = self.lacks.get(feature);
+    pub(super) fn missing(&self, feature: &str, field: &str, report: &mut Report) -> bool {
+        let what = self.missing.get(feature);
         if let Some(what) = what {
-            report.wrong(field, &Wrong::NotHere(what.clone()));
+            report.add_problem(field, &ProblemKind::NotHere(what.clone()));
         }
         what.is_some()
     }

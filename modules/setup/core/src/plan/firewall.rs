@@ -6,7 +6,9 @@ use uci::Section;
 
 use super::check::{is_mac, is_quotable, ports};
 use super::outside::leads_outside;
-use super::{Config, Inside, Report, Wrong, address_in, text, words, yes, zone_names};
+use super::{
+    Config, Ipv4Cidr, ProblemKind, Report, address_in, is_enabled, text, words, zone_names,
+};
 use crate::choices::{Blocked, Firewall, Forward, Protocol};
 
 /// Most forwards, and most blocked devices.
@@ -15,7 +17,7 @@ const MOST: usize = 200;
 /// Edits forwards and blocked devices. `former` is the network inside as it was.
 pub(super) fn edit(
     firewall: &Firewall,
-    former: Option<Inside>,
+    former: Option<Ipv4Cidr>,
     config: &mut Config,
     report: &mut Report,
 ) {
@@ -29,7 +31,7 @@ pub(super) fn edit(
 
 /// A plan for forwards and blocked devices.
 struct FirewallPlan<'a> {
-    former: Option<Inside>,
+    former: Option<Ipv4Cidr>,
     config: &'a mut Config,
     report: &'a mut Report,
 }
@@ -48,7 +50,7 @@ impl FirewallPlan<'_> {
             ),
         ] {
             if is_long {
-                return self.report.wrong(field, &Wrong::TooMany(MOST));
+                return self.report.add_problem(field, &ProblemKind::TooMany(MOST));
             }
         }
         if let Some(forwards) = &firewall.forwards {
@@ -90,7 +92,7 @@ impl FirewallPlan<'_> {
             if let Some(other) = listed.or(other.filter(|_| !is_known(forward))) {
                 let name = other.name.clone();
                 self.report
-                    .wrong(format!("{field}.port"), &Wrong::PortTaken(name));
+                    .add_problem(format!("{field}.port"), &ProblemKind::PortTaken(name));
                 continue;
             }
             let named = |(name, other): &&(String, Forward)| {
@@ -132,14 +134,16 @@ impl FirewallPlan<'_> {
                 continue;
             }
             if !is_mac(&mac) {
-                self.report.wrong(format!("{field}.mac"), &Wrong::NotAMac);
+                self.report
+                    .add_problem(format!("{field}.mac"), &ProblemKind::NotAMac);
                 continue;
             }
             if wanted[..n]
                 .iter()
                 .any(|other| other.mac.eq_ignore_ascii_case(&mac))
             {
-                self.report.wrong(format!("{field}.mac"), &Wrong::Twice);
+                self.report
+                    .add_problem(format!("{field}.mac"), &ProblemKind::Twice);
                 continue;
             }
             if !leads_outside(self.config, self.report, &format!("{field}.mac")) {
@@ -163,7 +167,7 @@ impl FirewallPlan<'_> {
             }
             stay.push(section);
             let says = format!("{} ({mac}) is kept from the Internet.", blocked.name);
-            self.report.say(
+            self.report.add_sentence(
                 "services",
                 "blocked",
                 &[("name", &blocked.name), ("mac", &mac)],
@@ -190,7 +194,7 @@ impl FirewallPlan<'_> {
                     _ => format!("{name} may go out again."),
                 };
                 self.report
-                    .say("services", sentence, &[("name", name)], says);
+                    .add_sentence("services", sentence, &[("name", name)], says);
             }
         }
     }
@@ -199,7 +203,7 @@ impl FirewallPlan<'_> {
     /// stays.
     fn rule_name(&mut self, field: &str, name: &str) -> bool {
         if self.report.text(field, name, 64) && !is_quotable(name) {
-            self.report.wrong(field, &Wrong::Unquotable);
+            self.report.add_problem(field, &ProblemKind::Unquotable);
         }
         !self.report.is_wrong(field)
     }
@@ -212,7 +216,8 @@ impl FirewallPlan<'_> {
         }
         let outside = ports(&forward.port);
         if outside.is_none() {
-            self.report.wrong(format!("{field}.port"), &Wrong::NotAPort);
+            self.report
+                .add_problem(format!("{field}.port"), &ProblemKind::NotAPort);
         }
         if let Some(to_port) = &forward.to_port {
             let length = |(first, last): (u16, u16)| last - first;
@@ -221,7 +226,7 @@ impl FirewallPlan<'_> {
                 (Some(_), None) => {}
                 _ => self
                     .report
-                    .wrong(format!("{field}.to_port"), &Wrong::NotAPort),
+                    .add_problem(format!("{field}.to_port"), &ProblemKind::NotAPort),
             }
         }
         let to = forward.to.as_deref().unwrap_or_default();
@@ -232,20 +237,24 @@ impl FirewallPlan<'_> {
         let was_edge = |to| is_known && at_edge(former, to);
         match (to, address_in(self.config, "lan")) {
             (Some(to), Some(lan)) if to == lan.address => {
-                self.report
-                    .wrong(format!("{field}.to"), &Wrong::RouterItself(to.to_string()));
+                self.report.add_problem(
+                    format!("{field}.to"),
+                    &ProblemKind::RouterItself(to.to_string()),
+                );
             }
-            (Some(to), Some(lan)) if lan.is_edge(to) && !was_edge(to) => {
-                self.report
-                    .wrong(format!("{field}.to"), &Wrong::NotOneDevice(to.to_string()));
+            (Some(to), Some(lan)) if lan.is_first_or_last(to) && !was_edge(to) => {
+                self.report.add_problem(
+                    format!("{field}.to"),
+                    &ProblemKind::NotOneDevice(to.to_string()),
+                );
             }
             // Otherwise the network inside is not known.
             (Some(to), Some(lan))
-                if !lan.holds(to) && !was_out(to) && !self.report.is_wrong("lan.address") =>
+                if !lan.contains(to) && !was_out(to) && !self.report.is_wrong("lan.address") =>
             {
                 let network = format!("{}/{}", lan.network(), lan.length);
                 self.report
-                    .wrong(format!("{field}.to"), &Wrong::OutsideNetwork(network));
+                    .add_problem(format!("{field}.to"), &ProblemKind::OutsideNetwork(network));
             }
             _ => {}
         }
@@ -285,13 +294,14 @@ impl FirewallPlan<'_> {
             ("to", &to),
             ("name", &forward.name),
         ];
-        self.report.say("services", "forward", &values, says);
+        self.report
+            .add_sentence("services", "forward", &values, says);
     }
 }
 
 /// Checks that existing forwards still lead inside, if the choices do not mention them and the
 /// network inside differs from the `former` one. Devices of other networks are not judged.
-pub(super) fn forwards_stay_inside(config: &Config, former: Option<Inside>, report: &mut Report) {
+pub(super) fn forwards_stay_inside(config: &Config, former: Option<Ipv4Cidr>, report: &mut Report) {
     let Some(lan) = address_in(config, "lan") else {
         return;
     };
@@ -301,11 +311,11 @@ pub(super) fn forwards_stay_inside(config: &Config, former: Option<Inside>, repo
             continue;
         };
         if device == lan.address {
-            report.wrong("lan.address", &Wrong::TakesForward(forward.name, to));
-        } else if !lan.holds(device) && held(former, device)
-            || lan.is_edge(device) && held(former, device) && !at_edge(former, device)
+            report.add_problem("lan.address", &ProblemKind::TakesForward(forward.name, to));
+        } else if !lan.contains(device) && held(former, device)
+            || lan.is_first_or_last(device) && held(former, device) && !at_edge(former, device)
         {
-            report.wrong("lan.address", &Wrong::LeavesForward(forward.name, to));
+            report.add_problem("lan.address", &ProblemKind::LeavesForward(forward.name, to));
         }
     }
 }
@@ -325,13 +335,13 @@ pub(crate) fn simple<T>(
 
 /// Returns true if the address was that of all devices of the former network inside, as for packets
 /// that wake devices up.
-fn at_edge(former: Option<Inside>, address: Ipv4Addr) -> bool {
-    former.is_some_and(|former| former.is_edge(address))
+fn at_edge(former: Option<Ipv4Cidr>, address: Ipv4Addr) -> bool {
+    former.is_some_and(|former| former.is_first_or_last(address))
 }
 
 /// Returns true if the former network inside had the device.
-fn held(former: Option<Inside>, device: Ipv4Addr) -> bool {
-    former.is_some_and(|former| former.holds(device))
+fn held(former: Option<Ipv4Cidr>, device: Ipv4Addr) -> bool {
+    former.is_some_and(|former| former.contains(device))
 }
 
 /// Returns true if two forwards are for the same port outside.
@@ -429,7 +439,7 @@ fn only(section: &Section, known: &[&str]) -> bool {
         .options
         .iter()
         .all(|element| known.contains(&element.name.as_str()))
-        && (section.get("enabled").is_none() || yes(section, "enabled"))
+        && (section.get("enabled").is_none() || is_enabled(section, "enabled"))
 }
 
 /// Returns a forward, if the section contains nothing else.

@@ -1,10 +1,10 @@
 //! A network for guests: the Internet, and nothing inside.
 
-use super::apart::free_for_guests;
 use super::bridge::{interface, set_address};
 use super::outside::leads_outside;
+use super::overlaps::free_for_guests;
 use super::zones::{has_uplink, is_uplink, zone};
-use super::{Config, Facts, Report, Wrong, text, words, zone_names};
+use super::{Config, Facts, ProblemKind, Report, text, words, zone_names};
 
 /// A plan for the guests' network.
 pub(super) struct GuestPlan<'a> {
@@ -40,7 +40,9 @@ impl<'a> GuestPlan<'a> {
         }
         let Some(inside) = free_for_guests(self.config, self.facts) else {
             let what = "network left for guests (192.168.50.0/24 to 192.168.250.0/24)".to_owned();
-            return self.report.wrong("wifi.networks", &Wrong::Lacking(what));
+            return self
+                .report
+                .add_problem("wifi.networks", &ProblemKind::Lacking(what));
         };
         interface(self.config, self.facts, "guest");
         // So that it is known for the wizard's own when it goes.
@@ -91,7 +93,7 @@ impl<'a> GuestPlan<'a> {
         let says =
             format!("Guests have a network of their own, {network}: the Internet, nothing inside.");
         self.report
-            .say("wifi", "guest-network", &[("network", &network)], says);
+            .add_sentence("wifi", "guest-network", &[("network", &network)], says);
     }
 
     /// Refuses guests in a network that leads inside. If they are there already, it is said.
@@ -102,11 +104,11 @@ impl<'a> GuestPlan<'a> {
         if let Some(field) = new {
             return self
                 .report
-                .wrong(format!("{field}.for"), &Wrong::GuestsInside(by));
+                .add_problem(format!("{field}.for"), &ProblemKind::GuestsInside(by));
         }
         let says = format!("{by}: guests are inside.");
         self.report
-            .say("wifi", "guests-inside", &[("by", &by)], says);
+            .add_sentence("wifi", "guests-inside", &[("by", &by)], says);
     }
 
     /// Takes the guests' network away, if the wizard made it.
@@ -120,7 +122,7 @@ impl<'a> GuestPlan<'a> {
         for section in ["guest", "guest_wan", "guest_dhcp", "guest_dns"] {
             self.config.remove("firewall", section);
         }
-        self.report.say(
+        self.report.add_sentence(
             "wifi",
             "guests-gone",
             &[],

@@ -11,7 +11,7 @@ use super::config::is_old_bridge;
 use super::link::{port_of, provider_vlan, set_device, wire};
 use super::radios::Radios;
 use super::zones::zone;
-use super::{Config, Facts, Inside, Report, Wrong, dns, text, words};
+use super::{Config, Facts, Ipv4Cidr, ProblemKind, Report, dns, text, words};
 use crate::choices::{Internet, Uplink};
 pub(crate) use known::internet_of;
 use known::{CLIENT_RADIO, client_of, is_there};
@@ -64,10 +64,10 @@ impl InternetPlan<'_> {
         let known = known.as_ref();
         let lacks = match internet.kind {
             Uplink::Pppoe if known.is_none() => {
-                self.facts.lacks("pppoe", "internet.kind", self.report)
+                self.facts.missing("pppoe", "internet.kind", self.report)
             }
             Uplink::Mobile if known.is_none() => {
-                self.facts.lacks("mobile", "internet.kind", self.report)
+                self.facts.missing("mobile", "internet.kind", self.report)
             }
             _ => false,
         };
@@ -91,11 +91,13 @@ impl InternetPlan<'_> {
             Uplink::Mobile => self.mobile(internet, known),
             Uplink::Dhcp => {
                 let says = "The provider gives the router its address.".to_owned();
-                self.report.say("internet", "internet-dhcp", &[], says);
+                self.report
+                    .add_sentence("internet", "internet-dhcp", &[], says);
             }
             Uplink::None => {
                 let says = "The router has no Internet of its own.".to_owned();
-                self.report.say("internet", "internet-none", &[], says);
+                self.report
+                    .add_sentence("internet", "internet-none", &[], says);
             }
             Uplink::Wifi | Uplink::Kept => {}
         }
@@ -125,7 +127,7 @@ impl InternetPlan<'_> {
         {
             let says = format!("The Internet is plugged into {port}.");
             self.report
-                .say("internet", "internet-port", &[("port", port)], says);
+                .add_sentence("internet", "internet-port", &[("port", port)], says);
         }
         let proto = match internet.kind {
             Uplink::Dhcp => "dhcp",
@@ -167,7 +169,8 @@ impl InternetPlan<'_> {
             Some(device) => set_device(self.config, "wan", device),
             None if wired && port.is_none() => {
                 let port = "port for the Internet (network.wan.device)".to_owned();
-                self.report.wrong("internet.kind", &Wrong::Lacking(port));
+                self.report
+                    .add_problem("internet.kind", &ProblemKind::Lacking(port));
             }
             None => {}
         }
@@ -183,7 +186,7 @@ impl InternetPlan<'_> {
         };
         if !(1..=4094).contains(&vlan) {
             self.report
-                .wrong("internet.vlan", &Wrong::OutOfRange(1, 4094));
+                .add_problem("internet.vlan", &ProblemKind::OutOfRange(1, 4094));
             return None;
         }
         // The VLAN would be a port of the bridge that it is on.
@@ -194,7 +197,8 @@ impl InternetPlan<'_> {
             let ports = words(wan, "ifname").join(", ");
             let what =
                 format!("one port for a provider's VLAN (network.wan is a bridge of {ports})");
-            self.report.wrong("internet.vlan", &Wrong::Lacking(what));
+            self.report
+                .add_problem("internet.vlan", &ProblemKind::Lacking(what));
             return None;
         }
         let number = vlan.to_string();
@@ -224,7 +228,7 @@ impl InternetPlan<'_> {
         config.set("network", VLAN, "name", &name);
         let says = format!("It comes in the provider's VLAN {number}.");
         self.report
-            .say("internet", "internet-vlan", &[("vlan", &number)], says);
+            .add_sentence("internet", "internet-vlan", &[("vlan", &number)], says);
         Some(name)
     }
 
@@ -232,19 +236,19 @@ impl InternetPlan<'_> {
         let stays = known.is_some_and(|known| known.address == internet.address);
         let address = internet.address.as_deref().unwrap_or_default();
         let inside = match stays {
-            true => Inside::read_network(address),
-            false => Inside::read(address),
+            true => Ipv4Cidr::read_network(address),
+            false => Ipv4Cidr::read(address),
         };
         let Some(inside) = inside else {
             if stays {
                 return self.fixed_dns(internet, known);
             }
             let wrong = if address.is_empty() {
-                Wrong::Required
+                ProblemKind::Required
             } else {
-                Wrong::NotAnAddress
+                ProblemKind::NotAnAddress
             };
-            return self.report.wrong("internet.address", &wrong);
+            return self.report.add_problem("internet.address", &wrong);
         };
         if !stays {
             set_address(self.config, self.facts, "wan", inside);
@@ -254,11 +258,11 @@ impl InternetPlan<'_> {
             let Some(gateway) = self.report.address::<Ipv4Addr>("internet.gateway", gateway) else {
                 return;
             };
-            if !inside.holds(gateway) || gateway == inside.address {
+            if !inside.contains(gateway) || gateway == inside.address {
                 let network = format!("{}/{}", inside.network(), inside.length);
                 return self
                     .report
-                    .wrong("internet.gateway", &Wrong::OutsideNetwork(network));
+                    .add_problem("internet.gateway", &ProblemKind::OutsideNetwork(network));
             }
             let gateway = gateway.to_string();
             self.config.set("network", "wan", "gateway", &gateway);
@@ -270,10 +274,10 @@ impl InternetPlan<'_> {
             let values = [("address", &*address)];
             return self
                 .report
-                .say("internet", "internet-static-alone", &values, says);
+                .add_sentence("internet", "internet-static-alone", &values, says);
         }
         let says = format!("The router is {inside} outside, and sends to {gateway}.");
-        self.report.say(
+        self.report.add_sentence(
             "internet",
             "internet-static",
             &[("address", &address), ("gateway", gateway)],
@@ -295,7 +299,8 @@ impl InternetPlan<'_> {
             return;
         };
         if dns.is_empty() {
-            self.report.wrong("internet.dns", &Wrong::Required);
+            self.report
+                .add_problem("internet.dns", &ProblemKind::Required);
         }
         self.config.set_list("network", "wan", "dns", &dns);
     }
@@ -303,7 +308,11 @@ impl InternetPlan<'_> {
     fn pppoe(&mut self, internet: &Internet, known: Option<&Internet>) {
         let username = internet.username.as_deref();
         let stays = known.is_some_and(|known| known.username == internet.username);
-        if !stays && self.report.needed("internet.username", username, 255) {
+        if !stays
+            && self
+                .report
+                .check_required("internet.username", username, 255)
+        {
             self.config.set_if("network", "wan", "username", username);
         }
         self.kept_password(internet, known, true);
@@ -311,14 +320,14 @@ impl InternetPlan<'_> {
         if !stays
             && self
                 .report
-                .optional("internet.service", internet.service.as_deref(), 255)
+                .check_optional("internet.service", internet.service.as_deref(), 255)
         {
             self.config
                 .set_if("network", "wan", "service", internet.service.as_deref());
         }
         let username = username.unwrap_or_default();
         let says = format!("It dials in by PPPoE as {username}.");
-        self.report.say(
+        self.report.add_sentence(
             "internet",
             "internet-pppoe",
             &[("username", username)],
@@ -334,7 +343,10 @@ impl InternetPlan<'_> {
             _ if stays => {}
             None if there || !needed => {}
             password => {
-                if self.report.needed("internet.password", password, 255) {
+                if self
+                    .report
+                    .check_required("internet.password", password, 255)
+                {
                     self.config.set_if("network", "wan", "password", password);
                 }
             }
@@ -355,12 +367,14 @@ impl InternetPlan<'_> {
                 .strip_prefix("/dev/")
                 .is_some_and(|name| !name.is_empty() && name.len() < 64 && name.bytes().all(plain));
             if !device {
-                return self.report.wrong("internet.modem", &Wrong::NotAModem);
+                return self
+                    .report
+                    .add_problem("internet.modem", &ProblemKind::NotAModem);
             }
             self.config.set("network", "wan", "device", modem);
         }
         let apn = internet.apn.as_deref();
-        if !stays(|one| &one.apn) && self.report.needed("internet.apn", apn, 100) {
+        if !stays(|one| &one.apn) && self.report.check_required("internet.apn", apn, 100) {
             self.config.set_if("network", "wan", "apn", apn);
         }
         if let Some(pin) = internet.pin.as_deref().filter(|_| !stays(|one| &one.pin)) {
@@ -368,17 +382,21 @@ impl InternetPlan<'_> {
                 self.config.set("network", "wan", "pincode", pin);
             } else {
                 self.report
-                    .wrong("internet.pin", &Wrong::OutOfRange(0, 99_999_999));
+                    .add_problem("internet.pin", &ProblemKind::OutOfRange(0, 99_999_999));
             }
         }
         let username = internet.username.as_deref();
-        if !stays(|one| &one.username) && self.report.optional("internet.username", username, 255) {
+        if !stays(|one| &one.username)
+            && self
+                .report
+                .check_optional("internet.username", username, 255)
+        {
             self.config.set_if("network", "wan", "username", username);
         }
         self.kept_password(internet, known, false);
         let apn = apn.unwrap_or_default();
         let says = format!("It dials in by the modem {modem}, to {apn}.");
-        self.report.say(
+        self.report.add_sentence(
             "internet",
             "internet-mobile",
             &[("modem", modem), ("apn", apn)],
@@ -400,20 +418,22 @@ impl InternetPlan<'_> {
         }
         let interface = there.unwrap_or_else(|| free_interface(self.config, CLIENT));
         let ssid = internet.ssid.as_deref();
-        if !self.report.needed("internet.ssid", ssid, 32) {
+        if !self.report.check_required("internet.ssid", ssid, 32) {
             return;
         }
         let radio = internet.radio.clone().unwrap_or_default();
         if !self.facts.radios.iter().any(|known| known.name == radio) {
             return self
                 .report
-                .wrong("internet.radio", &Wrong::UnknownRadio(radio));
+                .add_problem("internet.radio", &ProblemKind::UnknownRadio(radio));
         }
         let known = self.config.get("wireless", CLIENT_RADIO, "ssid").as_deref() == ssid
             && self.config.get("wireless", CLIENT_RADIO, "key").is_some();
         let key = internet.key.as_deref();
         if key.is_some_and(|key| !super::check::is_wifi_key(key)) {
-            return self.report.wrong("internet.key", &Wrong::NotAWifiKey);
+            return self
+                .report
+                .add_problem("internet.key", &ProblemKind::NotAWifiKey);
         }
         let config = &mut *self.config;
         config.section("wireless", CLIENT_RADIO, "wifi-iface");
@@ -437,7 +457,7 @@ impl InternetPlan<'_> {
             .list_with("firewall", &zone, "network", &interface);
         let ssid = ssid.unwrap_or_default();
         let says = format!("It is a client of the Wi-Fi {ssid}, by {radio}.");
-        self.report.say(
+        self.report.add_sentence(
             "internet",
             "internet-wifi",
             &[("ssid", ssid), ("radio", &radio)],

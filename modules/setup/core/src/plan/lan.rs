@@ -1,11 +1,11 @@
 //! The network inside.
 
-use super::apart::free_address;
 use super::batman::unwire;
 use super::bridge::{interface, set_address};
 use super::check::is_lease;
 use super::link::bridged_uplink;
-use super::{Config, Facts, Inside, Report, Wrong, address_in, own, pool_of};
+use super::overlaps::free_address;
+use super::{Config, Facts, Ipv4Cidr, ProblemKind, Report, address_in, derived, pool_of};
 use crate::choices::{Choices, Lan};
 use crate::read::lan_of;
 
@@ -36,7 +36,7 @@ impl LanPlan<'_> {
         let stays = known.as_ref().filter(|known| known.address == lan.address);
         let inside = match stays.and(address_in(self.config, "lan")) {
             Some(inside) => inside,
-            None => match own::address(lan, self.facts, self.report) {
+            None => match derived::address(lan, self.facts, self.report) {
                 Some(inside) => inside,
                 None => return,
             },
@@ -47,7 +47,7 @@ impl LanPlan<'_> {
             let address = inside.to_string();
             let says = format!("The router is {address} inside.");
             self.report
-                .say("services", "lan-address", &[("address", &address)], says);
+                .add_sentence("services", "lan-address", &[("address", &address)], says);
             if inside.is_public() {
                 let network = format!("{}/{}", inside.network(), inside.length);
                 let free = free_address(self.config, self.facts, "lan.address");
@@ -57,7 +57,7 @@ impl LanPlan<'_> {
                      could not reach: unless it is yours, use {free}."
                 );
                 self.report
-                    .say("services", "lan-public", &[("network", &network)], says);
+                    .add_sentence("services", "lan-public", &[("network", &network)], says);
             }
         }
         let field = |n: usize| format!("lan.ports[{n}]");
@@ -78,10 +78,15 @@ impl LanPlan<'_> {
             unwire(self.config, port);
         }
         let device = self.config.get("network", "lan", "device");
-        let bridge = device.and_then(|name| self.config.which("network", "device", "name", &name));
+        let bridge = device.and_then(|name| {
+            self.config
+                .find_by_option("network", "device", "name", &name)
+        });
         let Some(bridge) = bridge else {
             let what = "bridge inside (network.lan.device)".to_owned();
-            return self.report.wrong("lan.ports", &Wrong::Lacking(what));
+            return self
+                .report
+                .add_problem("lan.ports", &ProblemKind::Lacking(what));
         };
         let known = self.config.list("network", &bridge, "ports");
         let mesh = known.into_iter().filter(|port| port == "bat0");
@@ -92,12 +97,12 @@ impl LanPlan<'_> {
             let ports = wanted.join(", ");
             let says = format!("Inside are {ports}.");
             self.report
-                .say("services", "lan-ports", &[("ports", &ports)], says);
+                .add_sentence("services", "lan-ports", &[("ports", &ports)], says);
         }
     }
 
     /// Switches DHCP on or off. `known` is the network inside as it was.
-    fn dhcp(&mut self, lan: &Lan, inside: Inside, known: Option<&Lan>) {
+    fn dhcp(&mut self, lan: &Lan, inside: Ipv4Cidr, known: Option<&Lan>) {
         let pool = &*pool_of(self.config, "lan");
         let there = self.config.has("dhcp", pool);
         if !lan.dhcp && !there {
@@ -114,7 +119,8 @@ impl LanPlan<'_> {
             if is_on || known.is_none() {
                 self.config.set("dhcp", pool, "ignore", "1");
                 let says = "It gives no addresses to others.".to_owned();
-                self.report.say("services", "lan-no-dhcp", &[], says);
+                self.report
+                    .add_sentence("services", "lan-no-dhcp", &[], says);
             }
             return;
         }
@@ -126,7 +132,7 @@ impl LanPlan<'_> {
         }
         if known.is_none_or(|known| known.lease != lan.lease) {
             if !is_lease(&lan.lease) {
-                return self.report.wrong("lan.lease", &Wrong::NotATime);
+                return self.report.add_problem("lan.lease", &ProblemKind::NotATime);
             }
             self.config.set("dhcp", pool, "leasetime", &lan.lease);
         }
@@ -136,23 +142,25 @@ impl LanPlan<'_> {
     }
 
     /// Sets which addresses others get. Returns false if that cannot be.
-    fn pool(&mut self, pool: &str, lan: &Lan, inside: Inside, known: Option<&Lan>) -> bool {
-        let room = inside.room();
+    fn pool(&mut self, pool: &str, lan: &Lan, inside: Ipv4Cidr, known: Option<&Lan>) -> bool {
+        let room = inside.host_count();
         let (first, count) = (u64::from(lan.first), u64::from(lan.count));
         if !(1..=room).contains(&first) {
-            self.report.wrong("lan.first", &Wrong::OutOfRange(1, room));
+            self.report
+                .add_problem("lan.first", &ProblemKind::OutOfRange(1, room));
             return false;
         }
         let most = room - first + 1;
         if !(1..=most).contains(&count) {
-            self.report.wrong("lan.count", &Wrong::OutOfRange(1, most));
+            self.report
+                .add_problem("lan.count", &ProblemKind::OutOfRange(1, most));
             return false;
         }
         // The router keeps its own.
         let own = u64::from(u32::from(inside.address) - u32::from(inside.network()));
         let left = count - u64::from((first..first + count).contains(&own));
         if left == 0 {
-            self.report.wrong("lan.count", &Wrong::NoneLeft);
+            self.report.add_problem("lan.count", &ProblemKind::NoneLeft);
             return false;
         }
         let (first, count) = (first.to_string(), count.to_string());
@@ -162,7 +170,7 @@ impl LanPlan<'_> {
             let from = u32::from(inside.network()) + lan.first;
             let from = std::net::Ipv4Addr::from(from).to_string();
             let says = format!("It gives {count} addresses to others, from {from} on.");
-            self.report.say(
+            self.report.add_sentence(
                 "services",
                 "lan-dhcp",
                 &[("count", &count), ("from", &from)],
@@ -170,7 +178,8 @@ impl LanPlan<'_> {
             );
             if left == 1 {
                 let says = "That is enough for one device alone.".to_owned();
-                self.report.say("services", "lan-dhcp-one", &[], says);
+                self.report
+                    .add_sentence("services", "lan-dhcp-one", &[], says);
             }
         }
         if known.is_none_or(|known| known.first != lan.first) {
@@ -202,5 +211,5 @@ pub(super) fn ports_once(choices: &Choices, was: &Config, config: &Config, repor
         Some(_) if is_new || named => "internet.port",
         _ => return,
     };
-    report.wrong(field, &Wrong::PortInside(port, network));
+    report.add_problem(field, &ProblemKind::PortInside(port, network));
 }

@@ -3,7 +3,7 @@
 use uci::Section;
 
 use super::config::{device_of, device_option, is_old_bridge};
-use super::{Config, text, words, yes};
+use super::{Config, is_enabled, text, words};
 
 /// Returns the device below a provider's VLAN of an interface: the interface's device, or the only
 /// port of the bridge that an interface of the old `type bridge` makes of its `ifname`.
@@ -22,15 +22,16 @@ pub(crate) fn wire_of(section: &Section) -> Option<String> {
 /// `rx_handler`), but the LAN would have all others of the provider's.
 pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
     let off = |section: &Section| {
-        yes(section, "disabled") || text(section, "proto").is_none_or(|proto| proto == "none")
+        is_enabled(section, "disabled")
+            || text(section, "proto").is_none_or(|proto| proto == "none")
     };
     let wan = config.section_of("network", "wan")?;
     let device = wire_of(wan).filter(|_| !off(wan))?;
     let base = provider_vlan(config, &device).map_or_else(|| device.clone(), |(port, _)| port);
     let own = [device, base];
-    let mut others = config
-        .of_type("network", "interface")
-        .filter(|section| !matches!(&*section.name, "wan" | "wan6") && !yes(section, "disabled"));
+    let mut others = config.of_type("network", "interface").filter(|section| {
+        !matches!(&*section.name, "wan" | "wan6") && !is_enabled(section, "disabled")
+    });
     others.find_map(|section| {
         let mut ports = members(config, section);
         // Beside the uplink, other networks may be on its port: a modem's page, for one.

@@ -2,7 +2,7 @@
 
 use super::batman::{batman, meshes_by_wire, no_bat0};
 use super::radios::Radios;
-use super::{Config, Facts, Radio, Report, Wrong, text, yes};
+use super::{Config, Facts, ProblemKind, Radio, Report, is_enabled, text};
 use crate::choices::{Mesh, MeshKind};
 use crate::read::{is_mesh, mesh_of, mesh_section as section};
 
@@ -39,8 +39,8 @@ impl MeshPlan<'_> {
             return;
         }
         let lacks = match mesh.kind {
-            MeshKind::Batman => self.facts.lacks("batman", "mesh.kind", self.report),
-            MeshKind::Apup => self.facts.lacks("apup", "mesh.kind", self.report),
+            MeshKind::Batman => self.facts.missing("batman", "mesh.kind", self.report),
+            MeshKind::Apup => self.facts.missing("apup", "mesh.kind", self.report),
             MeshKind::None => false,
         };
         if lacks {
@@ -78,7 +78,7 @@ impl MeshPlan<'_> {
         }
         match mesh.kind {
             MeshKind::None => {
-                self.report.say(
+                self.report.add_sentence(
                     "mesh",
                     "mesh-none",
                     &[],
@@ -109,10 +109,11 @@ impl MeshPlan<'_> {
             if radios.is_empty() {
                 let off = others.iter().find_map(|radio| self.off_mesh(mesh, radio));
                 match off {
-                    Some(wrong) => self.report.wrong("mesh.channel", &wrong),
+                    Some(wrong) => self.report.add_problem("mesh.channel", &wrong),
                     None => {
                         let what = "radio that supports it".to_owned();
-                        self.report.wrong("mesh.kind", &Wrong::Lacking(what));
+                        self.report
+                            .add_problem("mesh.kind", &ProblemKind::Lacking(what));
                     }
                 }
             }
@@ -122,12 +123,12 @@ impl MeshPlan<'_> {
         for name in &mesh.radios {
             let known = self.facts.radios.iter().find(|radio| radio.name == *name);
             let Some(radio) = known.filter(can) else {
-                let wrong = Wrong::UnknownRadio(name.clone());
+                let wrong = ProblemKind::UnknownRadio(name.clone());
                 self.report.add(wrong.at("mesh.radios"));
                 continue;
             };
             match self.off_mesh(mesh, radio) {
-                Some(wrong) => self.report.wrong("mesh.channel", &wrong),
+                Some(wrong) => self.report.add_problem("mesh.channel", &wrong),
                 None => radios.push(radio.clone()),
             }
         }
@@ -135,7 +136,7 @@ impl MeshPlan<'_> {
     }
 
     /// Returns why a radio cannot carry the mesh. A mesh that it carries already is not checked.
-    fn off_mesh(&self, mesh: &Mesh, radio: &Radio) -> Option<Wrong> {
+    fn off_mesh(&self, mesh: &Mesh, radio: &Radio) -> Option<ProblemKind> {
         let of = |section: &str, option: &str| self.config.get("wireless", section, option);
         let there = of(&section(&radio.name), "device").as_deref() == Some(&radio.name);
         let channel = of(&radio.name, "channel").and_then(|channel| channel.parse().ok());
@@ -144,7 +145,7 @@ impl MeshPlan<'_> {
         }
         let peers = mesh.kind == MeshKind::Batman;
         let where_to = radio.off_air(self.config, mesh.channel, peers)?;
-        Some(Wrong::NotOnAir(radio.name.clone(), where_to))
+        Some(ProblemKind::NotOnAir(radio.name.clone(), where_to))
     }
 
     fn join(&mut self, mesh: &Mesh, radios: &[Radio]) {
@@ -154,21 +155,25 @@ impl MeshPlan<'_> {
         if let Some(key) = &mesh.key
             && (key.len() == 64 || !super::check::is_wifi_key(key))
         {
-            return self.report.wrong("mesh.key", &Wrong::NotAPassword);
+            return self
+                .report
+                .add_problem("mesh.key", &ProblemKind::NotAPassword);
         }
         if let Some(channel) = mesh.channel
             && !(1..=233).contains(&channel)
         {
             return self
                 .report
-                .wrong("mesh.channel", &Wrong::OutOfRange(1, 233));
+                .add_problem("mesh.channel", &ProblemKind::OutOfRange(1, 233));
         }
         if mesh.kind == MeshKind::Apup && mesh.key.is_some() {
             // Traffic between access points is not encrypted.
-            return self.report.wrong("mesh.key", &Wrong::KeyUnused);
+            return self.report.add_problem("mesh.key", &ProblemKind::KeyUnused);
         }
         if mesh.channel.is_some() && radios.len() > 1 {
-            return self.report.wrong("mesh.channel", &Wrong::OneRadio);
+            return self
+                .report
+                .add_problem("mesh.channel", &ProblemKind::OneRadio);
         }
         for radio in radios {
             let name = section(&radio.name);
@@ -189,10 +194,10 @@ impl MeshPlan<'_> {
             let says = format!("It is a node of the mesh {mesh}, by {radio}.");
             let open = self.config.get("wireless", &name, "key").is_none();
             self.report
-                .say("mesh", "mesh", &[("name", mesh), ("radio", radio)], says);
+                .add_sentence("mesh", "mesh", &[("name", mesh), ("radio", radio)], says);
             if open {
                 let says = format!("The mesh {mesh} is open: anyone nearby can join it.");
-                self.report.say(
+                self.report.add_sentence(
                     "mesh",
                     "mesh-open",
                     &[("name", mesh), ("radio", radio)],
@@ -277,12 +282,12 @@ pub(super) fn and_addresses(config: &Config, was: &Config, report: &mut Report) 
             let says = "It gives addresses in the mesh, and is not a gateway: devices with such an \
                         address use this node for the Internet, and have no Internet if the node \
                         has none.";
-            report.say("mesh", "mesh-dhcp", &[], says.to_owned());
+            report.add_sentence("mesh", "mesh-dhcp", &[], says.to_owned());
         }
         Some("mesh-gateway") => {
             let says = "It is a gateway of the mesh, and gives no addresses: devices connected to \
                         this node get none.";
-            report.say("mesh", "mesh-gateway", &[], says.to_owned());
+            report.add_sentence("mesh", "mesh-gateway", &[], says.to_owned());
         }
         _ => {}
     }
@@ -295,7 +300,7 @@ fn contradiction(config: &Config) -> Option<&'static str> {
         .filter(|proto| proto == "batadv")?;
     let gateway = config.get("network", "bat0", "gw_mode").as_deref() == Some("server");
     let dhcp = config.section_of("dhcp", "lan");
-    match (gateway, dhcp.is_some_and(|lan| !yes(lan, "ignore"))) {
+    match (gateway, dhcp.is_some_and(|lan| !is_enabled(lan, "ignore"))) {
         (false, true) => Some("mesh-dhcp"),
         (true, false) => Some("mesh-gateway"),
         _ => None,

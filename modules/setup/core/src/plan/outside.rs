@@ -2,7 +2,7 @@
 
 use super::problem::NO_UPLINK;
 use super::zones::has_uplink;
-use super::{Config, Report, Wrong};
+use super::{Config, ProblemKind, Report};
 
 /// Returns true if a firewall zone leads to an uplink, and notes a problem otherwise: one for each
 /// list of choices.
@@ -17,7 +17,7 @@ pub(super) fn leads_outside(config: &Config, report: &mut Report, field: &str) -
             || problem.field.starts_with(list) && problem.problem == NO_UPLINK
     });
     if !said {
-        report.wrong(field, &Wrong::NoUplink);
+        report.add_problem(field, &ProblemKind::NoUplink);
     }
     false
 }

@@ -5,9 +5,9 @@ mod lan;
 mod lime;
 mod marks;
 mod mesh;
+mod request;
+mod roles;
 mod uplink;
-mod uses;
-mod wish;
 
 use super::batman::unwire;
 use super::{Config, Facts};
@@ -15,17 +15,21 @@ use lan::{enter_lan, leave_lan};
 use lime::lime;
 use marks::{mark, note};
 use mesh::mesh;
+use request::wrong;
+pub use request::{DetectedUplink, PortRequest, Refusal, UplinkProtocol};
+pub(super) use roles::{Holder, holders, safe};
+pub use roles::{PortAssignment, PortRole, is_lime, uses};
 use uplink::{leave_wan, uplink};
-pub(super) use uses::{Holder, holders, safe};
-pub use uses::{PortUse, Used, is_lime, uses};
-use wish::wrong;
-pub use wish::{Found, Kind, Refusal, Wish};
 
 /// Changes the use of ports, one wish after the other. `config` is the present configuration.
 ///
 /// # Errors
 /// Refusals of the wishes. Nothing may be done then.
-pub fn change(wishes: &[Wish], config: &Config, facts: &Facts) -> Result<Config, Vec<Refusal>> {
+pub fn change(
+    wishes: &[PortRequest],
+    config: &Config,
+    facts: &Facts,
+) -> Result<Config, Vec<Refusal>> {
     let interfaces = config.of_type("network", "interface");
     if interfaces.filter(|one| one.name != "loopback").count() == 0 {
         return Err(vec![Refusal::NoNetwork]);
@@ -54,9 +58,9 @@ pub fn change(wishes: &[Wish], config: &Config, facts: &Facts) -> Result<Config,
 }
 
 /// Applies a wish for a port.
-fn make(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
+fn make(wish: &PortRequest, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
     let device = &wish.device;
-    if uses::bases(config, device) != [device.as_str()] {
+    if roles::bases(config, device) != [device.as_str()] {
         return Err(Refusal::Tagged(device.clone()));
     }
     let known = holders(config, device);
@@ -67,26 +71,26 @@ fn make(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> 
     let mark = mark(config, device)?;
     let before = config.clone();
     let place = match wish.used {
-        Used::Lan => {
-            let place = leave(config, facts, device, &[Used::Uplink, Used::Mesh])?;
+        PortRole::Lan => {
+            let place = leave(config, facts, device, &[PortRole::Uplink, PortRole::Mesh])?;
             enter_lan(config, facts, device, &mark)?;
             place
         }
-        Used::Uplink => {
-            let place = leave(config, facts, device, &[Used::Lan, Used::Mesh])?;
+        PortRole::Uplink => {
+            let place = leave(config, facts, device, &[PortRole::Lan, PortRole::Mesh])?;
             uplink(wish, config, facts)?;
             place
         }
-        Used::Mesh => {
-            let place = leave(config, facts, device, &[Used::Lan, Used::Uplink])?;
+        PortRole::Mesh => {
+            let place = leave(config, facts, device, &[PortRole::Lan, PortRole::Uplink])?;
             mesh(wish, config, facts)?;
             place
         }
-        Used::None => leave(
+        PortRole::None => leave(
             config,
             facts,
             device,
-            &[Used::Lan, Used::Uplink, Used::Mesh],
+            &[PortRole::Lan, PortRole::Uplink, PortRole::Mesh],
         )?,
     };
     let same = before.package("network").map(uci::Package::text)
@@ -102,14 +106,16 @@ fn leave(
     config: &mut Config,
     facts: &Facts,
     device: &str,
-    uses: &[Used],
+    uses: &[PortRole],
 ) -> Result<Option<usize>, Refusal> {
     let mut place = None;
     for holder in holders(config, device) {
         match holder {
-            Holder::Lan if uses.contains(&Used::Lan) => place = leave_lan(config, facts, device)?,
-            Holder::Wan if uses.contains(&Used::Uplink) => leave_wan(config, device)?,
-            Holder::Mesh if uses.contains(&Used::Mesh) => unwire(config, device),
+            Holder::Lan if uses.contains(&PortRole::Lan) => {
+                place = leave_lan(config, facts, device)?
+            }
+            Holder::Wan if uses.contains(&PortRole::Uplink) => leave_wan(config, device)?,
+            Holder::Mesh if uses.contains(&PortRole::Mesh) => unwire(config, device),
             _ => {}
         }
     }

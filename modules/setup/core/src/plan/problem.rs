@@ -30,7 +30,7 @@ impl std::fmt::Display for Problem {
 
 /// All kinds of problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum ProblemKind {
     /// A required value is missing.
     Required,
     /// Fewer characters than this.
@@ -131,9 +131,9 @@ pub enum Wrong {
     AsksItself(String),
 }
 
-impl Wrong {
+impl ProblemKind {
     /// Returns the key, the values for its text, that text in English, and the remedy.
-    fn told(&self) -> (&'static str, Vec<(&'static str, String)>, String, String) {
+    fn describe(&self) -> (&'static str, Vec<(&'static str, String)>, String, String) {
         let plain = |word, says: &str, hint: &str| (word, vec![], says.to_owned(), hint.to_owned());
         match self {
             Self::Required => plain("required", "missing", "fill it in"),
@@ -412,7 +412,7 @@ impl Wrong {
 
     /// Returns this problem of a field.
     pub fn at(&self, field: impl Into<String>) -> Problem {
-        let (problem, values, says, hint) = self.told();
+        let (problem, values, says, hint) = self.describe();
         debug_assert!(super::PROBLEMS.contains(&problem), "{problem}");
         Problem {
             field: field.into(),

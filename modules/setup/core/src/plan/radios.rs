@@ -1,7 +1,7 @@
 //! Radios that go on air: the country's rules, and the access points that come with a radio.
 
 use super::wifi::whom;
-use super::{Config, Facts, Report, Wrong, countries, text, yes};
+use super::{Config, Facts, ProblemKind, Report, countries, is_enabled, text};
 use crate::read::wifi_of;
 
 /// The radios of a router.
@@ -33,7 +33,7 @@ impl<'a> Radios<'a> {
             .config
             .of_type("wireless", "wifi-iface")
             .filter(|section| text(section, "device").as_deref() == Some(radio))
-            .filter(|section| whom(section).is_some() && !yes(section, "disabled"))
+            .filter(|section| whom(section).is_some() && !is_enabled(section, "disabled"))
             .map(|section| {
                 (
                     section.name.clone(),
@@ -58,7 +58,7 @@ impl<'a> Radios<'a> {
             .config
             .of_type("wireless", "wifi-iface")
             .filter(|section| text(section, "device").as_deref() == Some(radio))
-            .filter(|section| whom(section).is_none() && !yes(section, "disabled"))
+            .filter(|section| whom(section).is_none() && !is_enabled(section, "disabled"))
             .filter(|section| section.name != format!("mesh_{radio}"))
             .filter(|section| section.name != "wifi_uplink")
             .map(|section| {
@@ -76,7 +76,7 @@ impl<'a> Radios<'a> {
             } else {
                 "wifi-other"
             };
-            self.report.say("wifi", sentence, &values, says);
+            self.report.add_sentence("wifi", sentence, &values, says);
         }
     }
 
@@ -98,7 +98,11 @@ impl<'a> Radios<'a> {
         let country = match countries::code(country) {
             Ok(code) if code == known => return,
             Ok(code) => code,
-            Err(meant) => return self.report.wrong(field, &Wrong::NotACountry(meant)),
+            Err(meant) => {
+                return self
+                    .report
+                    .add_problem(field, &ProblemKind::NotACountry(meant));
+            }
         };
         for radio in &self.facts.radios {
             self.config.section("wireless", &radio.name, "wifi-device");
@@ -106,14 +110,14 @@ impl<'a> Radios<'a> {
         }
         let says = format!("Radios keep to the rules of {country}.");
         self.report
-            .say("wifi", "wifi-country", &[("country", country)], says);
+            .add_sentence("wifi", "wifi-country", &[("country", country)], says);
     }
 
     /// Takes an access point away.
     pub fn remove(&mut self, section: &str, radio: &str, ssid: &str) {
         self.config.remove("wireless", section);
         let says = format!("{radio} no longer has the network {ssid}.");
-        self.report.say(
+        self.report.add_sentence(
             "wifi",
             "wifi-gone",
             &[("ssid", ssid), ("radio", radio)],
@@ -125,7 +129,7 @@ impl<'a> Radios<'a> {
 /// Returns true if a radio or an access point is switched off.
 pub(super) fn is_off(config: &Config, section: &str) -> bool {
     let section = config.section_of("wireless", section);
-    section.is_some_and(|section| yes(section, "disabled"))
+    section.is_some_and(|section| is_enabled(section, "disabled"))
 }
 
 /// Returns true if an access point has a key, which a user made.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::check::{has_control, is_device};
-use super::{Inside, Problem, SENTENCES, Wrong};
+use super::{Ipv4Cidr, Problem, ProblemKind, SENTENCES};
 
 /// A sentence about what changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Report {
     }
 
     /// Notes a problem. A field has a problem of one kind once.
-    pub fn wrong(&mut self, field: impl Into<String>, wrong: &Wrong) {
+    pub fn add_problem(&mut self, field: impl Into<String>, wrong: &ProblemKind) {
         let problem = wrong.at(field);
         let is_known =
             |known: &Problem| known.field == problem.field && known.problem == problem.problem;
@@ -74,7 +74,13 @@ impl Report {
     }
 
     /// Notes a sentence.
-    pub fn say(&mut self, step: &str, sentence: &str, values: &[(&str, &str)], says: String) {
+    pub fn add_sentence(
+        &mut self,
+        step: &str,
+        sentence: &str,
+        values: &[(&str, &str)],
+        says: String,
+    ) {
         debug_assert!(SENTENCES.contains(&sentence), "{sentence}");
         self.sentences.push(Sentence {
             step: step.to_owned(),
@@ -90,31 +96,31 @@ impl Report {
     /// Checks a text: present, at most so many bytes, and without control characters.
     pub fn text(&mut self, field: &str, text: &str, most: usize) -> bool {
         let wrong = if text.is_empty() {
-            Wrong::Required
+            ProblemKind::Required
         } else if text.len() > most {
-            Wrong::TooLong(most, text.len())
+            ProblemKind::TooLong(most, text.len())
         } else if has_control(text) {
-            Wrong::ControlCharacter
+            ProblemKind::ControlCharacter
         } else {
             return true;
         };
-        self.wrong(field, &wrong);
+        self.add_problem(field, &wrong);
         false
     }
 
     /// Checks a name in a list: blanks alone are not valid.
-    pub fn called(&mut self, field: &str, name: &str) -> bool {
+    pub fn check_name(&mut self, field: &str, name: &str) -> bool {
         let name = if name.trim().is_empty() { "" } else { name };
         self.text(field, name, 64)
     }
 
     /// Checks a required text.
-    pub fn needed(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
+    pub fn check_required(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
         self.text(field, text.unwrap_or_default(), most)
     }
 
     /// Checks an optional text.
-    pub fn optional(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
+    pub fn check_optional(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
         text.is_none_or(|text| self.text(field, text, most))
     }
 
@@ -122,7 +128,7 @@ impl Report {
     pub fn device(&mut self, field: &str, device: Option<&str>) -> bool {
         let good = device.is_none_or(is_device);
         if !good {
-            self.wrong(field, &Wrong::NotADevice);
+            self.add_problem(field, &ProblemKind::NotADevice);
         }
         good
     }
@@ -130,25 +136,31 @@ impl Report {
     /// Reads an address.
     pub fn address<T: FromStr>(&mut self, field: &str, text: &str) -> Option<T> {
         let read = text.parse().ok();
-        self.read(field, text, read, &Wrong::NotOneAddress)
+        self.read(field, text, read, &ProblemKind::NotOneAddress)
     }
 
     /// Reads an address that a router can have inside.
-    pub fn inside(&mut self, field: &str, text: &str) -> Option<Inside> {
+    pub fn read_lan_address(&mut self, field: &str, text: &str) -> Option<Ipv4Cidr> {
         // Link-local addresses are for devices without a router (RFC 3927, 2.7).
-        let inside = Inside::read(text)
+        let inside = Ipv4Cidr::read(text)
             .filter(|inside| (8..=30).contains(&inside.length) && !inside.address.is_link_local());
-        self.read(field, text, inside, &Wrong::NotAnAddress)
+        self.read(field, text, inside, &ProblemKind::NotAnAddress)
     }
 
-    fn read<T>(&mut self, field: &str, text: &str, read: Option<T>, wrong: &Wrong) -> Option<T> {
+    fn read<T>(
+        &mut self,
+        field: &str,
+        text: &str,
+        read: Option<T>,
+        wrong: &ProblemKind,
+    ) -> Option<T> {
         if read.is_none() {
             let wrong = if text.is_empty() {
-                &Wrong::Required
+                &ProblemKind::Required
             } else {
                 wrong
             };
-            self.wrong(field, wrong);
+            self.add_problem(field, wrong);
         }
         read
     }

@@ -1,7 +1,7 @@
 //! The router itself: name, language, time zone, password, location.
 
 use super::check::{has_control, is_hash, is_host_name};
-use super::{Config, Facts, Policy, Report, Wrong, own};
+use super::{Config, Facts, Policy, ProblemKind, Report, derived};
 use crate::choices::Router;
 
 /// Zones of the IANA with their present rules, as POSIX writes them (`TZ`): from the footer of a
@@ -51,7 +51,7 @@ impl RouterPlan<'_> {
     }
 
     fn name(&mut self, system: &str, name: &str) {
-        let Some(name) = own::name(name, self.facts, self.report) else {
+        let Some(name) = derived::name(name, self.facts, self.report) else {
             return;
         };
         // A name that is there stays, even one that the wizard would not give.
@@ -59,17 +59,20 @@ impl RouterPlan<'_> {
             return;
         }
         if name.len() > LONGEST_NAME {
-            return self
-                .report
-                .wrong("router.name", &Wrong::TooLong(LONGEST_NAME, name.len()));
+            return self.report.add_problem(
+                "router.name",
+                &ProblemKind::TooLong(LONGEST_NAME, name.len()),
+            );
         }
         if !is_host_name(&name) {
-            return self.report.wrong("router.name", &Wrong::NotAName);
+            return self
+                .report
+                .add_problem("router.name", &ProblemKind::NotAName);
         }
         self.config.set("system", system, "hostname", &name);
         let says = format!("The router is called {name}.");
         self.report
-            .say("router", "router-name", &[("name", &name)], says);
+            .add_sentence("router", "router-name", &[("name", &name)], says);
     }
 
     fn timezone(&mut self, system: &str, timezone: &str) {
@@ -83,13 +86,15 @@ impl RouterPlan<'_> {
             return;
         }
         let Some(rule) = zone(timezone) else {
-            return self.report.wrong("router.timezone", &Wrong::NotATimezone);
+            return self
+                .report
+                .add_problem("router.timezone", &ProblemKind::NotATimezone);
         };
         self.config.set("system", system, "zonename", timezone);
         self.config.set("system", system, "timezone", rule);
         let says = format!("Its clock goes by {timezone}.");
         self.report
-            .say("router", "router-timezone", &[("timezone", timezone)], says);
+            .add_sentence("router", "router-timezone", &[("timezone", timezone)], says);
     }
 
     fn language(&mut self, language: &str) {
@@ -99,14 +104,16 @@ impl RouterPlan<'_> {
         }
         let letters = |c: u8| c.is_ascii_lowercase() || c == b'_';
         if !(2..=8).contains(&language.len()) || !language.bytes().all(letters) {
-            return self.report.wrong("router.language", &Wrong::NotALanguage);
+            return self
+                .report
+                .add_problem("router.language", &ProblemKind::NotALanguage);
         }
         // Without LuCI the language has no use.
         if self.config.has("luci", "main") {
             self.config.set("luci", "main", "lang", language);
             let says = format!("OpenWrt's own pages are in {language}.");
             self.report
-                .say("router", "router-language", &[("language", language)], says);
+                .add_sentence("router", "router-language", &[("language", language)], says);
         }
     }
 
@@ -124,13 +131,15 @@ impl RouterPlan<'_> {
             return;
         }
         if !degrees(north, 90.0) || !degrees(east, 180.0) {
-            return self.report.wrong("router.place", &Wrong::NotAPlace);
+            return self
+                .report
+                .add_problem("router.place", &ProblemKind::NotAPlace);
         }
         // Options that Freifunk's programs read.
         self.config.set("system", system, "latitude", north);
         self.config.set("system", system, "longitude", east);
         let says = format!("It stands at {north}, {east}.");
-        self.report.say(
+        self.report.add_sentence(
             "router",
             "router-place",
             &[("north", north), ("east", east)],
@@ -143,14 +152,16 @@ impl RouterPlan<'_> {
         if let Some(hash) = &router.password_hash
             && !is_hash(hash)
         {
-            self.report.wrong("router.password_hash", &Wrong::NotAHash);
+            self.report
+                .add_problem("router.password_hash", &ProblemKind::NotAHash);
         }
         if let Some(password) = &router.password {
             self.new_password(password);
         }
         if router.password.is_some() || router.password_hash.is_some() {
             let says = "It has another password.".to_owned();
-            self.report.say("router", "router-password", &[], says);
+            self.report
+                .add_sentence("router", "router-password", &[], says);
         }
     }
 
@@ -165,20 +176,20 @@ impl RouterPlan<'_> {
             && has(|c| c.is_numeric())
             && has(|c| !c.is_alphanumeric());
         let wrong = if password.is_empty() {
-            Wrong::Required
+            ProblemKind::Required
         } else if has_control(password) {
-            Wrong::ControlCharacter
+            ProblemKind::ControlCharacter
         } else if password.chars().count() < least {
-            Wrong::TooShort(least)
+            ProblemKind::TooShort(least)
         } else if password.len() > 128 {
-            Wrong::TooLong(128, password.len())
+            ProblemKind::TooLong(128, password.len())
         } else if self.facts.policy == Policy::Classes && !classes {
-            Wrong::PasswordClasses
+            ProblemKind::PasswordClasses
         } else if self.facts.score.is_some_and(|score| score < 2) {
-            Wrong::WeakPassword
+            ProblemKind::WeakPassword
         } else {
             return;
         };
-        self.report.wrong("router.password", &wrong);
+        self.report.add_problem("router.password", &wrong);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::check::is_endpoint;
 use super::zones::zone;
-use super::{Config, Facts, Inside, MOST_CLIENTS, Report, Wrong, zone_names};
+use super::{Config, Facts, Ipv4Cidr, MOST_CLIENTS, ProblemKind, Report, zone_names};
 use crate::choices::{OpenVpn, OpenVpnClient};
 use crate::openvpn::{Client, DEVICE, FILE, SECTIONS, Server, is_common_name, places};
 
@@ -32,23 +32,27 @@ impl OpenVpnPlan<'_> {
         if !vpn.on {
             return self.remove(package, section);
         }
-        if self.facts.lacks("openvpn", "openvpn.on", self.report) {
+        if self.facts.missing("openvpn", "openvpn.on", self.report) {
             return;
         }
         if vpn.port == 0 {
             return self
                 .report
-                .wrong("openvpn.port", &Wrong::OutOfRange(1, 65535));
+                .add_problem("openvpn.port", &ProblemKind::OutOfRange(1, 65535));
         }
-        let Some(network) = Inside::read_network(&vpn.network)
+        let Some(network) = Ipv4Cidr::read_network(&vpn.network)
             .filter(|network| (16..=29).contains(&network.length))
             .filter(|network| network.network() == network.address)
-            .filter(|network| Inside::read(&network.first().to_string()).is_some())
+            .filter(|network| Ipv4Cidr::read(&network.first().to_string()).is_some())
         else {
-            return self.report.wrong("openvpn.network", &Wrong::NotAnAddress);
+            return self
+                .report
+                .add_problem("openvpn.network", &ProblemKind::NotAnAddress);
         };
         if !is_endpoint(&vpn.endpoint) {
-            return self.report.wrong("openvpn.endpoint", &Wrong::NotAName);
+            return self
+                .report
+                .add_problem("openvpn.endpoint", &ProblemKind::NotAName);
         }
         let known = Server::of(self.config);
         let before = known.as_ref().map(|server| server.port);
@@ -61,40 +65,47 @@ impl OpenVpnPlan<'_> {
         if before != Some(vpn.port) {
             let says = format!("OpenVPN's UDP port {port} is open; who comes in by it is inside.");
             self.report
-                .say("services", "openvpn", &[("port", &port)], says);
+                .add_sentence("services", "openvpn", &[("port", &port)], says);
         }
         for client in clients.iter().filter(|client| !known.contains(client)) {
             let says = format!("{} may come in by OpenVPN.", client.name);
             let name = [("name", &*client.name)];
-            self.report.say("services", "openvpn-client", &name, says);
+            self.report
+                .add_sentence("services", "openvpn-client", &name, says);
         }
         for client in known.iter().filter(|client| !clients.contains(client)) {
             let says = format!("{} may not come in by OpenVPN any more.", client.name);
             let name = [("name", &*client.name)];
             self.report
-                .say("services", "openvpn-client-gone", &name, says);
+                .add_sentence("services", "openvpn-client-gone", &name, says);
         }
     }
 
     /// Returns the permitted clients; `None` if there is a problem.
-    fn clients(&mut self, vpn: &OpenVpn, network: Inside, known: &[Client]) -> Option<Vec<Client>> {
+    fn clients(
+        &mut self,
+        vpn: &OpenVpn,
+        network: Ipv4Cidr,
+        known: &[Client],
+    ) -> Option<Vec<Client>> {
         let Some(wanted) = &vpn.clients else {
             return Some(known.to_vec());
         };
         // The server has one of the addresses.
-        let room = usize::try_from(network.room() - 1).unwrap_or(usize::MAX);
+        let room = usize::try_from(network.host_count() - 1).unwrap_or(usize::MAX);
         let most = room.min(MOST_CLIENTS);
         if wanted.len() > most {
-            self.report.wrong("openvpn.clients", &Wrong::TooMany(most));
+            self.report
+                .add_problem("openvpn.clients", &ProblemKind::TooMany(most));
             return None;
         }
         let before = self.report.problems().len();
         let mut clients = Vec::new();
         for (n, OpenVpnClient { name, common_name }) in wanted.iter().enumerate() {
             let field = format!("openvpn.clients[{n}].name");
-            self.report.called(&field, name);
+            self.report.check_name(&field, name);
             if wanted[..n].iter().any(|other| other.name == *name) {
-                self.report.wrong(&*field, &Wrong::Twice);
+                self.report.add_problem(&*field, &ProblemKind::Twice);
             }
             let same = known.iter().find(|client| client.name == *name);
             let made = common_name.clone().filter(|made| is_common_name(made));
@@ -103,9 +114,9 @@ impl OpenVpnPlan<'_> {
                     common_name,
                     name: name.clone(),
                 }),
-                None => self.report.wrong(
+                None => self.report.add_problem(
                     format!("openvpn.clients[{n}].common_name"),
-                    &Wrong::Required,
+                    &ProblemKind::Required,
                 ),
             }
         }
@@ -179,7 +190,8 @@ impl OpenVpnPlan<'_> {
         self.config
             .list_without("firewall", &zone, "device", DEVICE);
         let says = "No device may come in by OpenVPN any more.".to_owned();
-        self.report.say("services", "openvpn-off", &[], says);
+        self.report
+            .add_sentence("services", "openvpn-off", &[], says);
     }
 }
 
@@ -194,7 +206,7 @@ pub(super) fn mark(known: Option<Server>, config: &mut Config, facts: &Facts, re
         let says = "OpenVPN gets new keys: no device can connect with its present file; each needs \
                     a new one. The page shows a file only once; to get another, remove the device \
                     from the list and add it again.";
-        report.say("services", "openvpn-authority", &[], says.to_owned());
+        report.add_sentence("services", "openvpn-authority", &[], says.to_owned());
     }
     let place = places(config).next();
     if let Some((package, section)) = place {

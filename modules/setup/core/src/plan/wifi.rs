@@ -8,8 +8,8 @@ use uci::Section;
 use super::check::is_wifi_key;
 use super::guest::GuestPlan;
 use super::radios::{Radios, is_keyed, is_off};
-use super::{Config, Facts, Radio, Report, Wrong, text, yes};
-use crate::choices::{Network, Security, Whom, Wifi};
+use super::{Config, Facts, ProblemKind, Radio, Report, is_enabled, text};
+use crate::choices::{Network, NetworkUsers, Security, Wifi};
 use crate::read::{network_of, wifi_of};
 use known::{in_network, with_keys};
 pub(crate) use known::{security, whom};
@@ -50,7 +50,9 @@ impl WifiPlan<'_> {
             return;
         }
         if networks.len() > MOST.max(known.len()) {
-            return self.report.wrong("wifi.networks", &Wrong::TooMany(MOST));
+            return self
+                .report
+                .add_problem("wifi.networks", &ProblemKind::TooMany(MOST));
         }
         self.radios().set_country("wifi.country", &wifi.country);
         let good: Vec<bool> = (networks.iter().enumerate())
@@ -65,9 +67,11 @@ impl WifiPlan<'_> {
             .collect();
         if !networks.is_empty() && self.facts.radios.is_empty() {
             let what = "radio (wifi-device in /etc/config/wireless)".to_owned();
-            return self.report.wrong("wifi.networks", &Wrong::Lacking(what));
+            return self
+                .report
+                .add_problem("wifi.networks", &ProblemKind::Lacking(what));
         }
-        let is_guest = |one: &&Network| one.whom == Whom::Guest;
+        let is_guest = |one: &&Network| one.whom == NetworkUsers::Guest;
         let guests = || (whole.iter().enumerate()).filter(|(_, one)| is_guest(one));
         let is_known = |ssid: &str| {
             let mut all = known.iter().filter(is_guest);
@@ -92,7 +96,7 @@ impl WifiPlan<'_> {
     fn access_points(&mut self, radio: &Radio, wanted: &[Network], good: &[bool]) {
         let was_off = is_off(self.config, &radio.name);
         // Sections of this radio that can be reused, in their order.
-        let mut free: Vec<(String, Whom, Option<String>)> = self
+        let mut free: Vec<(String, NetworkUsers, Option<String>)> = self
             .config
             .of_type("wireless", "wifi-iface")
             .filter(|section| text(section, "device").as_deref() == Some(&radio.name))
@@ -124,18 +128,19 @@ impl WifiPlan<'_> {
             };
             let there = (0..free.len()).filter(same).min_by_key(rank);
             if there.is_none() && self.is_taken(radio, &network.ssid) {
-                self.report.wrong(format!("{field}.ssid"), &Wrong::Twice);
+                self.report
+                    .add_problem(format!("{field}.ssid"), &ProblemKind::Twice);
                 continue;
             }
             // An access point that is there already is not refused.
             if there.is_none()
                 && let Some(band) = radio.lacking_band()
             {
-                let wrong = Wrong::NotOnAir(radio.name.clone(), band.to_owned());
-                self.report.wrong(format!("{field}.radios"), &wrong);
+                let wrong = ProblemKind::NotOnAir(radio.name.clone(), band.to_owned());
+                self.report.add_problem(format!("{field}.radios"), &wrong);
                 continue;
             }
-            let other = |(name, whom, ssid): &(String, Whom, Option<String>)| {
+            let other = |(name, whom, ssid): &(String, NetworkUsers, Option<String>)| {
                 // A name that is taken by another network of the list is that network's.
                 let theirs = |other: &Network| ssid.as_deref() == Some(&other.ssid);
                 // An access point that is switched off waits for being switched on.
@@ -174,7 +179,7 @@ impl WifiPlan<'_> {
                 && is("ssid", ssid)
                 && security(section).is_none()
                 && in_network(section).is_some()
-                && !yes(section, "disabled")
+                && !is_enabled(section, "disabled")
         })
     }
 
@@ -184,44 +189,47 @@ impl WifiPlan<'_> {
             .text(&format!("{field}.ssid"), &network.ssid, 32);
         let keyed = !matches!(network.security, Security::Open | Security::Owe);
         match &network.key {
-            Some(_) if !keyed => self.report.wrong(format!("{field}.key"), &Wrong::KeyUnused),
+            Some(_) if !keyed => self
+                .report
+                .add_problem(format!("{field}.key"), &ProblemKind::KeyUnused),
             Some(key) if keyed && !is_wifi_key(key) => {
                 let wrong = match key.len() {
-                    0 => Wrong::NeedsKey,
-                    1..8 => Wrong::TooShort(8),
-                    _ => Wrong::NotAWifiKey,
+                    0 => ProblemKind::NeedsKey,
+                    1..8 => ProblemKind::TooShort(8),
+                    _ => ProblemKind::NotAWifiKey,
                 };
-                self.report.wrong(format!("{field}.key"), &wrong);
+                self.report.add_problem(format!("{field}.key"), &wrong);
             }
             Some(key) if key.len() == 64 && self.takes_password(network) => {
                 self.report
-                    .wrong(format!("{field}.key"), &Wrong::NotAPassword);
+                    .add_problem(format!("{field}.key"), &ProblemKind::NotAPassword);
             }
             None if keyed
                 && network.security != Security::Kept
                 && self.known(network, "key").is_none() =>
             {
-                self.report.wrong(format!("{field}.key"), &Wrong::NeedsKey);
+                self.report
+                    .add_problem(format!("{field}.key"), &ProblemKind::NeedsKey);
             }
             _ => {}
         }
         if network.security == Security::Kept && self.known(network, "encryption").is_none() {
-            let wrong = Wrong::NothingKept(network.ssid.clone());
-            self.report.wrong(format!("{field}.security"), &wrong);
+            let wrong = ProblemKind::NothingKept(network.ssid.clone());
+            self.report.add_problem(format!("{field}.security"), &wrong);
         }
         for name in &network.radios {
             let Some(radio) = self.facts.radios.iter().find(|radio| radio.name == *name) else {
-                self.report.wrong(
+                self.report.add_problem(
                     format!("{field}.radios"),
-                    &Wrong::UnknownRadio(name.clone()),
+                    &ProblemKind::UnknownRadio(name.clone()),
                 );
                 continue;
             };
             let hard = matches!(network.security, Security::Wpa3 | Security::Owe);
             let only6 = radio.bands.iter().all(|band| band == "6g") && !radio.bands.is_empty();
             if (hard || only6) && !radio.wpa3 {
-                let wrong = Wrong::NoWpa3(name.clone());
-                self.report.wrong(format!("{field}.security"), &wrong);
+                let wrong = ProblemKind::NoWpa3(name.clone());
+                self.report.add_problem(format!("{field}.security"), &wrong);
             }
         }
         self.report.problems().len() == before
@@ -245,7 +253,7 @@ impl WifiPlan<'_> {
         });
         if is_twice {
             self.report
-                .wrong(format!("wifi.networks[{n}].ssid"), &Wrong::Twice);
+                .add_problem(format!("wifi.networks[{n}].ssid"), &ProblemKind::Twice);
         }
         is_twice
     }
@@ -257,7 +265,7 @@ impl WifiPlan<'_> {
             whom(section) == Some(network.whom)
                 && text(section, "device").as_deref() == Some(radio)
                 && text(section, "ssid").as_deref() == Some(&network.ssid)
-                && !yes(section, "disabled")
+                && !is_enabled(section, "disabled")
         };
         all.filter(|_| !is_off(self.config, radio))
             .filter(is_one)
@@ -295,10 +303,10 @@ impl WifiPlan<'_> {
             .and_then(|section| text(section, option))
     }
 
-    fn new_access_point(&mut self, radio: &Radio, whom: Whom) -> String {
+    fn new_access_point(&mut self, radio: &Radio, whom: NetworkUsers) -> String {
         let word = match whom {
-            Whom::Lan => "wifi",
-            Whom::Guest => "guests",
+            NetworkUsers::Lan => "wifi",
+            NetworkUsers::Guest => "guests",
         };
         let section = (1..)
             .map(|n| match n {
@@ -331,9 +339,9 @@ impl WifiPlan<'_> {
             Security::Open if six => Security::Owe,
             Security::Mixed if !radio.wpa3 => Security::Wpa2,
             Security::Wpa3 | Security::Owe if !radio.wpa3 => {
-                return self.report.wrong(
+                return self.report.add_problem(
                     format!("{field}.security"),
-                    &Wrong::NoWpa3(radio.name.clone()),
+                    &ProblemKind::NoWpa3(radio.name.clone()),
                 );
             }
             security => security,
@@ -361,8 +369,8 @@ impl WifiPlan<'_> {
         }
         let known = known.as_ref();
         let whom = match network.whom {
-            Whom::Lan => "lan",
-            Whom::Guest => "guest",
+            NetworkUsers::Lan => "lan",
+            NetworkUsers::Guest => "guest",
         };
         let before = self.config.package("wireless").map(uci::Package::text);
         let config = &mut *self.config;
@@ -380,7 +388,7 @@ impl WifiPlan<'_> {
         if known.is_none_or(|known| known.security != security || known.key != whole.key) {
             config.set_if("wireless", section, "key", whole.key.as_deref());
         }
-        if known.is_none() && network.whom == Whom::Guest {
+        if known.is_none() && network.whom == NetworkUsers::Guest {
             config.set("wireless", section, "isolate", "1");
         }
         let switch = |on: bool| on.then_some("1");
@@ -406,24 +414,24 @@ impl WifiPlan<'_> {
         }
         let (ssid, name) = (&*network.ssid, &*radio.name);
         let says = match network.whom {
-            Whom::Lan => format!("{name} has the network {ssid}, with {}.", word(security)),
-            Whom::Guest => format!(
+            NetworkUsers::Lan => format!("{name} has the network {ssid}, with {}.", word(security)),
+            NetworkUsers::Guest => format!(
                 "{name} has the network {ssid} for guests, with {}.",
                 word(security)
             ),
         };
         let sentence = match network.whom {
-            Whom::Lan => "wifi-network",
-            Whom::Guest => "wifi-guest",
+            NetworkUsers::Lan => "wifi-network",
+            NetworkUsers::Guest => "wifi-guest",
         };
         let security = security_word(security);
         let values = [("ssid", ssid), ("radio", name), ("security", security)];
-        self.report.say("wifi", sentence, &values, says);
+        self.report.add_sentence("wifi", sentence, &values, says);
         if security == "open" {
             let says = format!(
                 "Anyone can join {ssid} without a password, and its traffic can be read by others."
             );
-            self.report.say(
+            self.report.add_sentence(
                 "wifi",
                 "wifi-open",
                 &[("ssid", ssid), ("radio", name)],

@@ -2,10 +2,10 @@
 
 use std::net::Ipv4Addr;
 
-use super::apart::overlaps;
 use super::check::{is_endpoint, is_wireguard_key};
+use super::overlaps::overlaps;
 use super::zones::zone;
-use super::{Config, Facts, Inside, Report, Wrong, text, words, yes, zone_names};
+use super::{Config, Facts, Ipv4Cidr, ProblemKind, Report, is_enabled, text, words, zone_names};
 use crate::choices::{WireGuard, WireGuardClient};
 use crate::read::{client_of, peers, rule_of, tunnel_names as names, tunnel_of, wireguard_of};
 
@@ -42,13 +42,16 @@ impl WireGuardPlan<'_> {
         let clients = tunnel.clients.as_deref().or(known.clients.as_deref());
         let clients = clients.unwrap_or_default();
         let known = Some(&known).filter(|known| known.on);
-        if self.facts.lacks("wireguard", "wireguard.on", self.report) {
+        if self.facts.missing("wireguard", "wireguard.on", self.report) {
             return;
         }
         let stays = known.is_some_and(|known| known.address == tunnel.address);
-        let inside = match Inside::read_network(&tunnel.address).filter(|_| stays) {
+        let inside = match Ipv4Cidr::read_network(&tunnel.address).filter(|_| stays) {
             Some(inside) => inside,
-            None => match self.report.inside("wireguard.address", &tunnel.address) {
+            None => match self
+                .report
+                .read_lan_address("wireguard.address", &tunnel.address)
+            {
                 Some(inside) => inside,
                 None => return,
             },
@@ -56,25 +59,33 @@ impl WireGuardPlan<'_> {
         if clients.len() > MOST {
             return self
                 .report
-                .wrong("wireguard.clients", &Wrong::TooMany(MOST));
+                .add_problem("wireguard.clients", &ProblemKind::TooMany(MOST));
         }
         let same_port = known.is_some_and(|known| known.port == tunnel.port);
         if tunnel.port == 0 {
             return self
                 .report
-                .wrong("wireguard.port", &Wrong::OutOfRange(1, 65535));
+                .add_problem("wireguard.port", &ProblemKind::OutOfRange(1, 65535));
         }
         let former = known.and_then(|known| known.private_key.clone());
         let key = tunnel.private_key.clone().or(former);
         match &key {
-            None => return self.report.wrong("wireguard.private_key", &Wrong::Required),
+            None => {
+                return self
+                    .report
+                    .add_problem("wireguard.private_key", &ProblemKind::Required);
+            }
             Some(key) if !is_wireguard_key(key) => {
-                return self.report.wrong("wireguard.private_key", &Wrong::NotAKey);
+                return self
+                    .report
+                    .add_problem("wireguard.private_key", &ProblemKind::NotAKey);
             }
             Some(_) => {}
         }
         if !is_endpoint(&tunnel.endpoint) {
-            return self.report.wrong("wireguard.endpoint", &Wrong::NotAName);
+            return self
+                .report
+                .add_problem("wireguard.endpoint", &ProblemKind::NotAName);
         }
         let new = there.is_none();
         // A tunnel that was made by hand leads to a provider: it stays.
@@ -84,7 +95,7 @@ impl WireGuardPlan<'_> {
                 && self.config.of_type("network", &kind).next().is_none()
         };
         let Some(interface) = there.or_else(|| names().find(free)) else {
-            return self.report.wrong("wireguard.on", &Wrong::Twice);
+            return self.report.add_problem("wireguard.on", &ProblemKind::Twice);
         };
         let interface = &*interface;
         // A port and a network that stay are not judged.
@@ -140,7 +151,7 @@ impl WireGuardPlan<'_> {
             let says =
                 format!("WireGuard's UDP port {port} is open; who comes in by it is inside.");
             self.report
-                .say("services", "wireguard", &[("port", &port)], says);
+                .add_sentence("services", "wireguard", &[("port", &port)], says);
         }
         self.clients(clients, inside, interface);
     }
@@ -149,7 +160,7 @@ impl WireGuardPlan<'_> {
     fn is_taken_by_hand(
         &mut self,
         port: Option<u16>,
-        inside: Option<Inside>,
+        inside: Option<Ipv4Cidr>,
         interface: &str,
     ) -> bool {
         let others = || {
@@ -157,7 +168,7 @@ impl WireGuardPlan<'_> {
             all.filter(|other| {
                 other.name != interface
                     && text(other, "proto").as_deref() == Some("wireguard")
-                    && !yes(other, "disabled")
+                    && !is_enabled(other, "disabled")
             })
         };
         let port = port.map(|port| port.to_string());
@@ -166,13 +177,14 @@ impl WireGuardPlan<'_> {
             .map(|other| other.name.clone());
         let met = others().find(|other| {
             let all = words(other, "addresses");
-            let mut networks = all.iter().filter_map(|text| Inside::read_network(text));
+            let mut networks = all.iter().filter_map(|text| Ipv4Cidr::read_network(text));
             networks.any(|network| inside.is_some_and(|inside| network.overlaps(inside)))
         });
         let met = met.map(|other| other.name.clone());
         if let Some(other) = &same {
             let what = format!("the tunnel {other}");
-            self.report.wrong("wireguard.port", &Wrong::PortTaken(what));
+            self.report
+                .add_problem("wireguard.port", &ProblemKind::PortTaken(what));
         }
         if let Some(other) = &met {
             let what = format!("the tunnel {other}");
@@ -187,7 +199,7 @@ impl WireGuardPlan<'_> {
         same.is_some() || met.is_some()
     }
 
-    fn clients(&mut self, wanted: &[WireGuardClient], inside: Inside, interface: &str) {
+    fn clients(&mut self, wanted: &[WireGuardClient], inside: Ipv4Cidr, interface: &str) {
         let kind = &*peers(interface);
         let known: Vec<(String, WireGuardClient)> = self
             .config
@@ -231,7 +243,7 @@ impl WireGuardPlan<'_> {
                 Some((section, _)) => section.clone(),
                 None => {
                     let says = format!("{} may come in by WireGuard.", client.name);
-                    self.report.say(
+                    self.report.add_sentence(
                         "services",
                         "wireguard-client",
                         &[("name", &client.name)],
@@ -247,7 +259,7 @@ impl WireGuardPlan<'_> {
             if !stay.contains(&section) {
                 self.config.remove("network", &section);
                 let says = format!("{} may not come in by WireGuard any more.", client.name);
-                self.report.say(
+                self.report.add_sentence(
                     "services",
                     "wireguard-client-gone",
                     &[("name", &client.name)],
@@ -261,21 +273,23 @@ impl WireGuardPlan<'_> {
         &mut self,
         field: &str,
         client: &WireGuardClient,
-        inside: Inside,
+        inside: Ipv4Cidr,
         earlier: &[WireGuardClient],
     ) -> bool {
         let before = self.report.problems().len();
-        self.report.called(&format!("{field}.name"), &client.name);
+        self.report
+            .check_name(&format!("{field}.name"), &client.name);
         if earlier.iter().any(|other| other.name == client.name) {
-            self.report.wrong(format!("{field}.name"), &Wrong::Twice);
+            self.report
+                .add_problem(format!("{field}.name"), &ProblemKind::Twice);
         }
         match &client.public_key {
             None => self
                 .report
-                .wrong(format!("{field}.public_key"), &Wrong::Required),
+                .add_problem(format!("{field}.public_key"), &ProblemKind::Required),
             Some(key) if !is_wireguard_key(key) => {
                 self.report
-                    .wrong(format!("{field}.public_key"), &Wrong::NotAKey);
+                    .add_problem(format!("{field}.public_key"), &ProblemKind::NotAKey);
             }
             Some(key) => {
                 if earlier
@@ -283,7 +297,7 @@ impl WireGuardPlan<'_> {
                     .any(|other| other.public_key.as_ref() == Some(key))
                 {
                     self.report
-                        .wrong(format!("{field}.public_key"), &Wrong::Twice);
+                        .add_problem(format!("{field}.public_key"), &ProblemKind::Twice);
                 }
             }
         }
@@ -293,25 +307,28 @@ impl WireGuardPlan<'_> {
             .is_some_and(|key| !is_wireguard_key(key))
         {
             self.report
-                .wrong(format!("{field}.preshared_key"), &Wrong::NotAKey);
+                .add_problem(format!("{field}.preshared_key"), &ProblemKind::NotAKey);
         }
         match address(client) {
-            Some(address) if inside.holds(address) && address != inside.address => {
+            Some(address) if inside.contains(address) && address != inside.address => {
                 if earlier
                     .iter()
                     .any(|other| self::address(other) == Some(address))
                 {
-                    self.report.wrong(format!("{field}.address"), &Wrong::Twice);
+                    self.report
+                        .add_problem(format!("{field}.address"), &ProblemKind::Twice);
                 }
             }
             None if client.address.is_some() => {
                 self.report
-                    .wrong(format!("{field}.address"), &Wrong::NotOneAddress);
+                    .add_problem(format!("{field}.address"), &ProblemKind::NotOneAddress);
             }
             _ => {
                 let network = format!("{}/{}", inside.network(), inside.length);
-                self.report
-                    .wrong(format!("{field}.address"), &Wrong::OutsideNetwork(network));
+                self.report.add_problem(
+                    format!("{field}.address"),
+                    &ProblemKind::OutsideNetwork(network),
+                );
             }
         }
         self.report.problems().len() == before
@@ -366,7 +383,8 @@ impl WireGuardPlan<'_> {
         self.config
             .list_without("firewall", &zone, "network", interface);
         let says = "No device may come in by WireGuard any more.".to_owned();
-        self.report.say("services", "wireguard-off", &[], says);
+        self.report
+            .add_sentence("services", "wireguard-off", &[], says);
     }
 }
 
@@ -402,9 +420,11 @@ fn address(client: &WireGuardClient) -> Option<Ipv4Addr> {
 }
 
 /// Returns a free address.
-fn free(inside: Inside, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
+fn free(inside: Ipv4Cidr, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
     let first = u32::from(inside.network());
-    let room = u32::try_from(inside.room()).unwrap_or(u32::MAX).min(65_536);
+    let room = u32::try_from(inside.host_count())
+        .unwrap_or(u32::MAX)
+        .min(65_536);
     (1..=room)
         .map(|n| Ipv4Addr::from(first.wrapping_add(n)))
         .find(|address| !taken.contains(address))

@@ -2,14 +2,14 @@
 
 use uci::Section;
 
-use super::{Config, text, words, yes};
+use super::{Config, is_enabled, text, words};
 
 /// Returns the section of the zone that holds a network of this name, or has the name itself.
 pub(super) fn zone_of(config: &Config, network: &str) -> Option<String> {
     let holds = |section: &&Section| words(section, "network").iter().any(|name| name == network);
     let zone = config.of_type("firewall", "zone").find(holds);
     zone.map(|section| section.name.clone())
-        .or_else(|| config.which("firewall", "zone", "name", network))
+        .or_else(|| config.find_by_option("firewall", "zone", "name", network))
 }
 
 /// Returns the names of the zones inside and outside: `lan` and `wan`, unless renamed.
@@ -122,7 +122,7 @@ pub(super) fn is_uplink(config: &Config, interface: &str) -> bool {
     let goes = |name: &str| {
         let section = config.section_of("network", name)?;
         let protocol = text(section, "proto").filter(|protocol| protocol != "none");
-        let is_on = protocol.is_some() && !yes(section, "disabled");
+        let is_on = protocol.is_some() && !is_enabled(section, "disabled");
         is_on.then(|| config.device(name))
     };
     // An alias leads where its interface leads.

@@ -9,7 +9,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use uci::Package;
-use weir_setup_core::debian::{Access, Content, Facts, Fault, Outcome, Packages, Radio, render};
+use weir_setup_core::debian::{
+    Access, Content, Fault, Hardware, Packages, Radio, Rendering, render,
+};
 
 /// Packages out of one text, as `uci export` writes them.
 fn packages(text: &str) -> Packages {
@@ -22,19 +24,19 @@ fn packages(text: &str) -> Packages {
     packages
 }
 
-fn facts() -> Facts {
+fn facts() -> Hardware {
     let radio = |n: u32| Radio {
         phy: format!("phy{n}"),
         device: format!("wlan{n}"),
         path: format!("/sys/devices/pci0000:00/0000:00:0{}.0", n + 1),
         mac: format!("02:00:00:00:0{n}:00"),
     };
-    Facts {
+    Hardware {
         radios: vec![radio(0), radio(1)],
     }
 }
 
-fn rendered(text: &str) -> Result<Outcome, Vec<Fault>> {
+fn rendered(text: &str) -> Result<Rendering, Vec<Fault>> {
     render(&packages(text), &facts())
 }
 
@@ -44,7 +46,7 @@ fn case(name: &str, ending: &str) -> PathBuf {
 }
 
 /// Returns all files in one text.
-fn shown(outcome: &Outcome) -> String {
+fn shown(outcome: &Rendering) -> String {
     let mut text = String::new();
     for file in &outcome.files {
         let access = match file.access {
@@ -66,7 +68,7 @@ fn shown(outcome: &Outcome) -> String {
 }
 
 /// Returns the content of a file.
-fn content(outcome: &Outcome, path: &str) -> String {
+fn content(outcome: &Rendering, path: &str) -> String {
     let mut files = outcome.files.iter();
     let found = files.find(|file| file.path == path);
     match found.map(|file| &file.content) {

@@ -11,7 +11,9 @@ use std::path::Path;
 
 use uci::Package;
 use weir_setup_core::difference;
-use weir_setup_core::plan::ports::{Found, Kind, PortUse, Refusal, Used, Wish, change, uses};
+use weir_setup_core::plan::ports::{
+    DetectedUplink, PortAssignment, PortRequest, PortRole, Refusal, UplinkProtocol, change, uses,
+};
 use weir_setup_core::plan::{Config, Facts};
 
 const RELEASES: [&str; 3] = ["23.05", "24.10", "25.12"];
@@ -43,8 +45,8 @@ fn facts() -> Facts {
     }
 }
 
-fn wish(device: &str, used: Used) -> Wish {
-    Wish {
+fn wish(device: &str, used: PortRole) -> PortRequest {
+    PortRequest {
         device: device.to_owned(),
         used,
         vxlan: None,
@@ -52,24 +54,24 @@ fn wish(device: &str, used: Used) -> Wish {
     }
 }
 
-fn found(device: &str, kind: Kind, vlan: Option<u16>) -> Wish {
-    Wish {
-        uplink: Some(Found { kind, vlan }),
-        ..wish(device, Used::Uplink)
+fn found(device: &str, kind: UplinkProtocol, vlan: Option<u16>) -> PortRequest {
+    PortRequest {
+        uplink: Some(DetectedUplink { kind, vlan }),
+        ..wish(device, PortRole::Uplink)
     }
 }
 
-fn good(wishes: &[Wish], config: &Config) -> Config {
+fn good(wishes: &[PortRequest], config: &Config) -> Config {
     change(wishes, config, &facts()).unwrap_or_else(|why| panic!("{wishes:?}: {why:?}"))
 }
 
-fn refused(wishes: &[Wish], config: &Config) -> Refusal {
+fn refused(wishes: &[PortRequest], config: &Config) -> Refusal {
     let mut all = change(wishes, config, &facts()).expect_err("it is refused");
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0)
 }
 
-fn used(config: &Config, device: &str) -> PortUse {
+fn used(config: &Config, device: &str) -> PortAssignment {
     let all = uses(config, &facts()).into_iter();
     let mut all = all.filter(|one| one.device == device);
     all.next().unwrap_or_else(|| panic!("no {device}"))
@@ -111,18 +113,18 @@ fn what_a_fresh_router_has() {
     for release in RELEASES {
         let config = fresh(release);
         let all = uses(&config, &facts());
-        let shown: Vec<(&str, Used, bool)> = all
+        let shown: Vec<(&str, PortRole, bool)> = all
             .iter()
             .map(|one| (&*one.device, one.used, one.by_weir))
             .collect();
         assert_eq!(
             shown,
             [
-                ("lan1", Used::Lan, false),
-                ("lan2", Used::Lan, false),
-                ("lan3", Used::Lan, false),
-                ("lan4", Used::Lan, false),
-                ("wan", Used::Uplink, false),
+                ("lan1", PortRole::Lan, false),
+                ("lan2", PortRole::Lan, false),
+                ("lan3", PortRole::Lan, false),
+                ("lan4", PortRole::Lan, false),
+                ("wan", PortRole::Uplink, false),
             ],
             "{release}"
         );
@@ -133,7 +135,7 @@ fn what_a_fresh_router_has() {
 fn the_uplink_moves_to_another_port_and_the_former_one_is_free() {
     for release in RELEASES {
         let before = fresh(release);
-        let after = good(&[found("lan2", Kind::Dhcp, None)], &before);
+        let after = good(&[found("lan2", UplinkProtocol::Dhcp, None)], &before);
         assert_eq!(
             lines(&before, &after),
             [
@@ -156,15 +158,15 @@ fn the_uplink_moves_to_another_port_and_the_former_one_is_free() {
             let one = used(&after, device);
             (one.used, one.by_weir)
         };
-        assert_eq!(is("lan2"), (Used::Uplink, true));
-        assert_eq!(is("wan"), (Used::None, true), "it is not inside");
+        assert_eq!(is("lan2"), (PortRole::Uplink, true));
+        assert_eq!(is("wan"), (PortRole::None, true), "it is not inside");
         // A second time nothing changes.
         assert_eq!(
-            text(&good(&[found("lan2", Kind::Dhcp, None)], &after)),
+            text(&good(&[found("lan2", UplinkProtocol::Dhcp, None)], &after)),
             text(&after)
         );
         // The other way round: the LAN has it where it was, and the Internet has no port.
-        let back = good(&[wish("lan2", Used::Lan)], &after);
+        let back = good(&[wish("lan2", PortRole::Lan)], &after);
         let ports = back
             .package("network")
             .unwrap()
@@ -212,9 +214,9 @@ config interface 'wan6'
 #[test]
 fn pppoe_keeps_its_vlan_its_name_and_its_password() {
     let before = router(DIALS);
-    assert_eq!(used(&before, "eth0").used, Used::Uplink);
+    assert_eq!(used(&before, "eth0").used, PortRole::Uplink);
     // The provider's data stay, whatever is detected.
-    for kind in [Kind::Dhcp, Kind::Pppoe] {
+    for kind in [UplinkProtocol::Dhcp, UplinkProtocol::Pppoe] {
         let after = good(&[found("eth2", kind, None)], &before);
         assert_eq!(
             lines(&before, &after),
@@ -237,9 +239,9 @@ fn pppoe_keeps_its_vlan_its_name_and_its_password() {
         );
     }
     // Also where it had no port in between.
-    let none = good(&[wish("eth0", Used::None)], &before);
-    assert_eq!(used(&none, "eth0").used, Used::None);
-    let after = good(&[wish("eth2", Used::Uplink)], &none);
+    let none = good(&[wish("eth0", PortRole::None)], &before);
+    assert_eq!(used(&none, "eth0").used, PortRole::None);
+    let after = good(&[wish("eth2", PortRole::Uplink)], &none);
     assert!(
         text(&after)[0].contains("option device 'eth2.7'"),
         "{:?}",
@@ -274,7 +276,7 @@ config zone
 #[test]
 fn an_uplink_is_made_where_there_is_none_and_goes_with_its_port() {
     let before = router(INSIDE);
-    let after = good(&[found("eth1", Kind::Dhcp, Some(7))], &before);
+    let after = good(&[found("eth1", UplinkProtocol::Dhcp, Some(7))], &before);
     assert_eq!(
         lines(&before, &after),
         [
@@ -299,22 +301,25 @@ fn an_uplink_is_made_where_there_is_none_and_goes_with_its_port() {
         ]
     );
     assert_eq!(
-        text(&good(&[found("eth1", Kind::Dhcp, Some(7))], &after)),
+        text(&good(
+            &[found("eth1", UplinkProtocol::Dhcp, Some(7))],
+            &after
+        )),
         text(&after)
     );
     // An uplink made by weir is made anew at another port, as detected there.
-    let moved = good(&[found("eth2", Kind::Dhcp, None)], &after);
-    assert_eq!(used(&moved, "eth1").used, Used::None);
+    let moved = good(&[found("eth2", UplinkProtocol::Dhcp, None)], &after);
+    assert_eq!(used(&moved, "eth1").used, PortRole::None);
     assert!(used(&moved, "eth1").by_weir, "weir made it free");
     assert!(!text(&moved).concat().contains("8021q"));
-    let back = good(&[wish("eth1", Used::Lan)], &after);
+    let back = good(&[wish("eth1", PortRole::Lan)], &after);
     assert_eq!(without_marks(&back), without_marks(&before));
 }
 
 #[test]
 fn pppoe_without_a_password_is_the_wizards() {
     for config in [router(INSIDE), fresh("24.10")] {
-        let why = refused(&[found("lan1", Kind::Pppoe, None)], &config);
+        let why = refused(&[found("lan1", UplinkProtocol::Pppoe, None)], &config);
         assert!(matches!(why, Refusal::NeedsPppoe(_)), "{why}");
         assert!(
             why.to_string().contains("the provider's name and password"),
@@ -327,7 +332,7 @@ fn pppoe_without_a_password_is_the_wizards() {
 fn a_port_of_the_mesh_takes_batman_with_it_and_leaves_nothing_behind() {
     for release in RELEASES {
         let before = fresh(release);
-        let after = good(&[wish("lan4", Used::Mesh)], &before);
+        let after = good(&[wish("lan4", PortRole::Mesh)], &before);
         assert_eq!(
             lines(&before, &after),
             [
@@ -352,8 +357,8 @@ fn a_port_of_the_mesh_takes_batman_with_it_and_leaves_nothing_behind() {
             "{release}"
         );
         let one = used(&after, "lan4");
-        assert_eq!((one.used, one.by_weir), (Used::Mesh, true));
-        let back = good(&[wish("lan4", Used::Lan)], &after);
+        assert_eq!((one.used, one.by_weir), (PortRole::Mesh, true));
+        let back = good(&[wish("lan4", PortRole::Lan)], &after);
         assert_eq!(without_marks(&back), without_marks(&before));
     }
 }
@@ -361,9 +366,9 @@ fn a_port_of_the_mesh_takes_batman_with_it_and_leaves_nothing_behind() {
 #[test]
 fn behind_a_switch_the_mesh_is_in_a_vxlan() {
     let before = fresh("24.10");
-    let asked = Wish {
+    let asked = PortRequest {
         vxlan: Some(77),
-        ..wish("lan4", Used::Mesh)
+        ..wish("lan4", PortRole::Mesh)
     };
     let after = good(std::slice::from_ref(&asked), &before);
     let made = lines(&before, &after).join("\n");
@@ -383,23 +388,23 @@ fn behind_a_switch_the_mesh_is_in_a_vxlan() {
         assert!(made.contains(line), "{line} in {made}");
     }
     assert!(!made.contains("1532"), "{made}");
-    assert_eq!(used(&after, "lan4").used, Used::Mesh);
+    assert_eq!(used(&after, "lan4").used, PortRole::Mesh);
     assert_eq!(text(&good(&[asked], &after)), text(&after), "twice is once");
-    let plain = good(&[wish("lan4", Used::Mesh)], &after);
+    let plain = good(&[wish("lan4", PortRole::Mesh)], &after);
     assert_eq!(
         without_marks(&plain),
-        without_marks(&good(&[wish("lan4", Used::Mesh)], &before))
+        without_marks(&good(&[wish("lan4", PortRole::Mesh)], &before))
     );
-    let back = good(&[wish("lan4", Used::Lan)], &after);
+    let back = good(&[wish("lan4", PortRole::Lan)], &after);
     assert_eq!(without_marks(&back), without_marks(&before));
 }
 
 #[test]
 fn a_lan_of_one_port_becomes_a_bridge() {
     let before = router("package network\nconfig interface 'lan'\n option device 'eth0'\n");
-    let after = good(&[wish("eth1", Used::Lan)], &before);
-    assert_eq!(used(&after, "eth0").used, Used::Lan);
-    assert_eq!(used(&after, "eth1").used, Used::Lan);
-    let none = good(&[wish("eth0", Used::None)], &before);
-    assert_eq!(used(&none, "eth0").used, Used::None);
+    let after = good(&[wish("eth1", PortRole::Lan)], &before);
+    assert_eq!(used(&after, "eth0").used, PortRole::Lan);
+    assert_eq!(used(&after, "eth1").used, PortRole::Lan);
+    let none = good(&[wish("eth0", PortRole::None)], &before);
+    assert_eq!(used(&none, "eth0").used, PortRole::None);
 }

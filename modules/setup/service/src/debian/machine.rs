@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use setup_core::debian::{Facts, Radio};
+use setup_core::debian::{Hardware, Radio};
 
 const DEVICES: &str = "/sys/class/net";
 
@@ -16,7 +16,7 @@ pub fn devices() -> BTreeSet<String> {
 
 /// Returns the radios, in the order of the kernel's numbers. Of several devices of a radio the
 /// first counts: hostapd has made the others.
-pub fn facts() -> Facts {
+pub fn facts() -> Hardware {
     let mut radios: Vec<Radio> = Vec::new();
     for device in devices() {
         let folder = format!("{DEVICES}/{device}");
@@ -41,5 +41,5 @@ pub fn facts() -> Facts {
         digits.parse::<u32>().unwrap_or(u32::MAX)
     };
     radios.sort_by_key(number);
-    Facts { radios }
+    Hardware { radios }
 }

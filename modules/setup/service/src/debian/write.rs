@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::Group;
-use setup_core::debian::{Access, Content, Outcome, Rendered, Service, is_ours};
+use setup_core::debian::{Access, Content, RenderedFile, Rendering, Service, is_ours};
 
 use runtime::Error;
 
@@ -17,7 +17,7 @@ const NEW: &str = ".weir-setup-new";
 
 /// Files to change.
 pub struct Difference<'a> {
-    write: Vec<&'a Rendered>,
+    write: Vec<&'a RenderedFile>,
     remove: Vec<String>,
     /// Services whose files change.
     pub services: BTreeSet<Service>,
@@ -30,11 +30,11 @@ pub fn under(root: &Path, path: &str) -> PathBuf {
 
 fn trouble(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let what = format!("{} cannot be {what}", path.display());
-    |error| Error::because(what, &error, "run it as root, and check for free space")
+    |error| Error::with_cause(what, &error, "run it as root, and check for free space")
 }
 
 /// Compares the rendered files with those on disk.
-pub fn difference<'a>(root: &Path, outcome: &'a Outcome) -> Result<Difference<'a>, Error> {
+pub fn difference<'a>(root: &Path, outcome: &'a Rendering) -> Result<Difference<'a>, Error> {
     let mut difference = Difference {
         write: Vec::new(),
         remove: Vec::new(),
@@ -67,7 +67,7 @@ pub fn difference<'a>(root: &Path, outcome: &'a Outcome) -> Result<Difference<'a
     Ok(difference)
 }
 
-fn same(file: &Rendered, path: &Path) -> io::Result<bool> {
+fn same(file: &RenderedFile, path: &Path) -> io::Result<bool> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -111,7 +111,7 @@ impl Difference<'_> {
     }
 }
 
-fn replace(file: &Rendered, path: &Path) -> io::Result<()> {
+fn replace(file: &RenderedFile, path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
     let new = folder.join(NEW);
@@ -141,12 +141,12 @@ fn replace(file: &Rendered, path: &Path) -> io::Result<()> {
 
 /// Services whose files changed and that may not have been reloaded: in `/run`, as after a start of
 /// the machine all of them have read their files. Only one process at a time has it open.
-pub struct Untold {
+pub struct PendingReloads {
     path: PathBuf,
     _lock: Flock<File>,
 }
 
-impl Untold {
+impl PendingReloads {
     pub fn open(root: &Path) -> Result<Self, Error> {
         let folder = under(root, "run/weir-setup");
         fs::create_dir_all(&folder).map_err(trouble("made", &folder))?;

@@ -18,7 +18,7 @@ pub fn answer(found: &Found) -> SetupUplink {
 pub fn evidence(heard: &Evidence) -> SetupEvidence {
     let fields = heard.fields.iter();
     SetupEvidence {
-        kind: heard.kind.word().to_owned(),
+        kind: heard.kind.name().to_owned(),
         vlan: heard.vlan,
         after: heard.after,
         fields: fields

@@ -3,7 +3,7 @@
 use ::detect::{Evidence, Internet, Network, Suggestion};
 use clap::Args;
 
-use super::{Found, Look, answer, choose, run};
+use super::{Found, ProbeOptions, answer, choose, run};
 use crate::config::Setup;
 use runtime::Error;
 use runtime::command::Format;
@@ -31,7 +31,7 @@ pub struct DetectArgs {
 /// There is no such port, or this process may not use it.
 pub fn detect(args: &DetectArgs, setup: &Setup, output: &mut Output<'_>) -> Result<(), Error> {
     let (port, lans) = choose(args.port.clone(), args.lan, setup)?;
-    let look = Look {
+    let look = ProbeOptions {
         port: &port,
         lans: &lans,
         seconds: args.seconds,

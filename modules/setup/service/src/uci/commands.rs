@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use uci::{Address, Change, Error, Opened, Store, Strictness, Verb};
+use uci::{Address, Change, Error, OpenPackage, Store, Strictness, Verb};
 
 use super::options::{self, Options};
 
@@ -179,7 +179,7 @@ impl<'a> Session<'a> {
             writeln!(
                 self.errors,
                 "  {}",
-                runtime::output::harmless(&error.to_string())
+                runtime::output::sanitize(&error.to_string())
             )?;
         }
         Ok(())
@@ -189,7 +189,7 @@ impl<'a> Session<'a> {
         &self.options.store
     }
 
-    fn open(&mut self, name: &str) -> Result<Opened, Stop> {
+    fn open(&mut self, name: &str) -> Result<OpenPackage, Stop> {
         let opened = self.store().open(name)?;
         if self.store().strictness == Strictness::Lenient {
             for fault in opened.package.faults() {
@@ -264,7 +264,7 @@ impl<'a> Session<'a> {
                 opened
                     .changes
                     .iter()
-                    .flat_map(|c| c.shown(package))
+                    .flat_map(|c| c.show(package))
                     .collect()
             }
             b"commit" if self.options.no_commit => Vec::new(),
@@ -322,7 +322,7 @@ impl<'a> Session<'a> {
         &mut self,
         address: &Address,
         section: Option<&str>,
-        opened: &Opened,
+        opened: &OpenPackage,
     ) -> Result<(), Stop> {
         let Some(section) = section.and_then(|name| opened.package.section(name)) else {
             return Ok(());
@@ -335,7 +335,12 @@ impl<'a> Session<'a> {
         Ok(self.out.write_all(&line)?)
     }
 
-    fn change(&mut self, name: &[u8], address: &Address, opened: &mut Opened) -> Result<(), Stop> {
+    fn change(
+        &mut self,
+        name: &[u8],
+        address: &Address,
+        opened: &mut OpenPackage,
+    ) -> Result<(), Stop> {
         let verb = match name {
             b"set" => Verb::Set,
             b"ren" | b"rename" => Verb::Rename,
@@ -348,7 +353,7 @@ impl<'a> Session<'a> {
         if verb == Verb::Remove && !address.value.as_deref().is_none_or(begins_a_number) {
             return Err(Stop::Silent);
         }
-        match Change::asked(verb, address, &opened.package)? {
+        match Change::from_command(verb, address, &opened.package)? {
             Some(change) => Ok(self.store().change(opened, &change)?),
             None => Ok(()),
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use uci::{Names, Store, Strictness};
+use uci::{NameStyle, Store, Strictness};
 
 /// Options before the command.
 pub struct Options {
@@ -15,18 +15,18 @@ pub struct Options {
     pub merge: bool,
     pub no_commit: bool,
     pub quiet: bool,
-    pub export: Names,
-    pub show: Names,
+    pub export: NameStyle,
+    pub show: NameStyle,
 }
 
 /// An option that is not valid.
-pub struct Wrong {
+pub struct InvalidOption {
     what: String,
     /// Exit code. `uci` has 0 for an option that it does not know, and scripts go on.
     pub code: u8,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for InvalidOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "uci: {}", self.what)
     }
@@ -34,7 +34,7 @@ impl fmt::Display for Wrong {
 
 impl Options {
     /// Reads options up to the first other word, and returns the words from there.
-    pub fn read(words: &[Vec<u8>]) -> Result<(Options, &[Vec<u8>]), Wrong> {
+    pub fn read(words: &[Vec<u8>]) -> Result<(Options, &[Vec<u8>]), InvalidOption> {
         let mut options = Options {
             store: Store::default(),
             delimiter: b" ".to_vec(),
@@ -42,8 +42,8 @@ impl Options {
             merge: false,
             no_commit: false,
             quiet: false,
-            export: Names::Extended,
-            show: Names::Extended,
+            export: NameStyle::Extended,
+            show: NameStyle::Extended,
         };
         let mut rest = words;
         while let [word, after @ ..] = rest {
@@ -74,23 +74,23 @@ impl Options {
         Ok((options, rest))
     }
 
-    fn switch(&mut self, letter: u8) -> Result<(), Wrong> {
+    fn switch(&mut self, letter: u8) -> Result<(), InvalidOption> {
         match letter {
             // Formerly loaded plug-ins; scripts still give it.
             b'L' => {}
             b'm' => self.merge = true,
-            b'n' => self.export = Names::MadeUp,
-            b'N' => self.export = Names::Extended,
+            b'n' => self.export = NameStyle::Generated,
+            b'N' => self.export = NameStyle::Extended,
             b'q' => self.quiet = true,
             b's' => self.store.strictness = Strictness::Strict,
             b'S' => self.store.strictness = Strictness::Lenient,
-            b'X' => self.show = Names::MadeUp,
+            b'X' => self.show = NameStyle::Generated,
             _ => return Err(wrong("unrecognized option", letter)),
         }
         Ok(())
     }
 
-    fn take(&mut self, letter: u8, value: Vec<u8>) -> Result<(), Wrong> {
+    fn take(&mut self, letter: u8, value: Vec<u8>) -> Result<(), InvalidOption> {
         if letter == b'd' {
             self.delimiter = value;
             return Ok(());
@@ -101,7 +101,7 @@ impl Options {
             b'C' => self.store.set_overrides(path),
             b'f' if self.file.is_some() => {
                 let what = "Too many input files.".to_owned();
-                return Err(Wrong { what, code: 1 });
+                return Err(InvalidOption { what, code: 1 });
             }
             b'f' => self.file = Some(path),
             // A folder that is read already is read once.
@@ -118,8 +118,8 @@ impl Options {
     }
 }
 
-fn wrong(what: &str, letter: u8) -> Wrong {
-    Wrong {
+fn wrong(what: &str, letter: u8) -> InvalidOption {
+    InvalidOption {
         what: format!("{what}: {}", letter.escape_ascii()),
         code: 1,
     }

@@ -425,7 +425,7 @@ fn communities_side_by_side() {
     assert!(
         error(&store, "community", "key=a,nobody").contains("no community has the key `nobody`")
     );
-    assert!(Asked::read("key=1,2,3,4,5,6,7,8,9").is_err());
+    assert!(ChartQuery::read("key=1,2,3,4,5,6,7,8,9").is_err());
 }
 
 #[test]

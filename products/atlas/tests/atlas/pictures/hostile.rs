@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use atlas::asked::{Look, Theme};
+use atlas::chart_query::{PictureStyle, Theme};
 use atlas::figure::{Bar, Figure, Lines, Odd, Plot, Point, Series, Style, Table};
 use atlas::svg;
 use atlas::text::Language;
@@ -218,11 +218,11 @@ fn figure() -> impl Strategy<Value = Figure> {
     })
 }
 
-fn look() -> impl Strategy<Value = Look> {
+fn look() -> impl Strategy<Value = PictureStyle> {
     let theme = prop::sample::select(vec![Theme::Auto, Theme::Light, Theme::Dark]);
     let size = || prop_oneof![3 => 160..2400u32, 1 => any::<u32>()];
     let look = (size(), size(), theme, any::<(bool, bool)>());
-    look.prop_map(|(width, height, theme, (notes, fit))| Look {
+    look.prop_map(|(width, height, theme, (notes, fit))| PictureStyle {
         width,
         height,
         theme,
@@ -298,9 +298,9 @@ fn large_figures_have_small_pictures() {
         for (points, series) in [(400, 5), (2000, 5), (2000, 24), (2, 10_000), (1, 1), (0, 3)] {
             let figure = noise(points, series, style);
             for width in [360, 960, 2400] {
-                let look = Look {
+                let look = PictureStyle {
                     width,
-                    ..Look::default()
+                    ..PictureStyle::default()
                 };
                 let picture = svg::draw(&figure, "noise", &look, Language::English, None);
                 assert_eq!(
@@ -331,7 +331,7 @@ fn names_are_text() {
     let picture = svg::draw(
         &figure,
         "noise",
-        &Look::default(),
+        &PictureStyle::default(),
         Language::English,
         Some(&|keys| format!("/?a=\"><script>{}", keys.len())),
     );
@@ -350,7 +350,7 @@ fn the_legend_filters() {
     let picture = svg::draw(
         &figure,
         "noise",
-        &Look::default(),
+        &PictureStyle::default(),
         Language::German,
         Some(&address),
     );
@@ -371,7 +371,13 @@ fn the_legend_filters() {
     if let Plot::Time(lines) = &mut figure.plot {
         lines.series[1].style = Style::Hidden;
     }
-    let after = svg::draw(&figure, "noise", &Look::default(), Language::German, None);
+    let after = svg::draw(
+        &figure,
+        "noise",
+        &PictureStyle::default(),
+        Language::German,
+        None,
+    );
     assert!(before.is_some());
     assert_eq!(before, colour(&after));
 }
@@ -380,9 +386,9 @@ fn the_legend_filters() {
 fn styles_stand_in_a_sheet_alone() {
     let figure = noise(20, 2, Style::Hatched);
     let draw = |theme| {
-        let look = Look {
+        let look = PictureStyle {
             theme,
-            ..Look::default()
+            ..PictureStyle::default()
         };
         svg::draw(&figure, "noise", &look, Language::English, None)
     };

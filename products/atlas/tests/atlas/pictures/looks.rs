@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use atlas::asked::{Look, Theme};
+use atlas::chart_query::{PictureStyle, Theme};
 use atlas::figure::{Bar, Figure, Lines, Plot, Series, Style, Table};
 use atlas::svg;
 use atlas::text::Language;
@@ -67,11 +67,11 @@ fn values(picture: &str, part: &str, attribute: &str) -> Vec<String> {
 
 /// The looks of all names: of the legend, or of the bars themselves.
 fn looks(figure: &Figure) -> BTreeMap<String, Vec<String>> {
-    let look = Look {
+    let look = PictureStyle {
         width: 1600,
         height: 900,
         theme: Theme::Light,
-        ..Look::default()
+        ..PictureStyle::default()
     };
     let picture = svg::draw(figure, "looks", &look, Language::English, None);
     let part = match figure.plot {

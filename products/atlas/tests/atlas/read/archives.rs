@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
 
-use atlas::read::{Found, Limits, Progress, Sink, import, walk};
+use atlas::read::{ArchiveItem, Limits, Progress, Sink, import, walk};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
@@ -59,8 +59,8 @@ fn found(octets: &[u8], limits: &Limits) -> Vec<String> {
     let mut all = Vec::new();
     let way = walk(&path.to_string_lossy(), limits, &mut |found| {
         all.push(match found {
-            Found::File { name, octets } => format!("{name}: {}", octets.len()),
-            Found::Wrong { name, what } => format!("{name}: {what}"),
+            ArchiveItem::File { name, octets } => format!("{name}: {}", octets.len()),
+            ArchiveItem::Wrong { name, what } => format!("{name}: {what}"),
         });
         Ok(ControlFlow::Continue(()))
     });

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use atlas::read::{Follower, PERIOD, Told, follow, import};
+use atlas::read::{FollowResult, Follower, PERIOD, follow, import};
 use atlas::time::iso;
 
 use super::{Kept, freifunk, told};
@@ -66,20 +66,20 @@ fn new_same_and_failed() {
     let mut kept = Kept::default();
     let mut ask = |follower: &mut Follower| follower.ask(&freifunk(), NOW, &mut kept).unwrap();
 
-    let new = Told::New {
+    let new = FollowResult::New {
         entries: 1,
         remarks: 0,
     };
     assert_eq!(ask(&mut follower), new);
-    assert_eq!(ask(&mut follower), Told::Same);
-    assert_eq!(ask(&mut follower), Told::Same);
+    assert_eq!(ask(&mut follower), FollowResult::Same);
+    assert_eq!(ask(&mut follower), FollowResult::Same);
     assert_eq!(follower.wait(), PERIOD);
     assert_eq!(
         ask(&mut follower),
-        Told::Failed("it answers 503 Service Unavailable".to_owned())
+        FollowResult::Failed("it answers 503 Service Unavailable".to_owned())
     );
     assert_eq!(follower.wait(), Duration::from_secs(1200));
-    let Told::Failed(why) = ask(&mut follower) else {
+    let FollowResult::Failed(why) = ask(&mut follower) else {
         panic!("read as a directory");
     };
     assert!(why.contains("not JSON"), "{why}");
@@ -127,8 +127,8 @@ fn what_the_server_called_its_answer_is_known_at_the_next_start() {
         told.unwrap()
     };
     let first = ask(&address, &mut kept);
-    assert!(matches!(first, Told::New { .. }), "{first:?}");
-    assert_eq!(ask(&address, &mut kept), Told::Same);
+    assert!(matches!(first, FollowResult::New { .. }), "{first:?}");
+    assert_eq!(ask(&address, &mut kept), FollowResult::Same);
     // Another directory, a store without the answer, and a file that is not whole.
     ask(&format!("{address}?other"), &mut kept);
     ask(&address, &mut Kept::default());
@@ -161,7 +161,7 @@ fn what_is_not_there_is_no_end() {
     let mut kept = Kept::default();
     follow(follower, &freifunk(), &mut kept, &mut |told, wait| {
         questions += 1;
-        assert!(matches!(told, Told::Failed(_)), "{told:?}");
+        assert!(matches!(told, FollowResult::Failed(_)), "{told:?}");
         assert_eq!(wait.as_secs(), 300 << (questions - 1));
         match questions {
             3 => ControlFlow::Break(()),
@@ -298,7 +298,7 @@ fn an_answer_that_is_no_snapshot_is_none() {
         "it answers 206 Partial Content: a part of the file, which was not requested",
         "it answers 304 Not Modified to an unconditional request",
     ] {
-        let Told::Failed(why) = follower.ask(&freifunk(), NOW, &mut kept).unwrap() else {
+        let FollowResult::Failed(why) = follower.ask(&freifunk(), NOW, &mut kept).unwrap() else {
             panic!("not {says}");
         };
         assert!(why.starts_with(says), "{why}");
@@ -316,7 +316,7 @@ fn an_answer_that_is_longer_than_it_may_be_is_not_kept_by_a_part() {
     let mut kept = Kept::default();
     let told = follower.ask(&freifunk(), NOW, &mut kept).unwrap();
     let why = "it sends more than 64 MiB".to_owned();
-    assert_eq!(told, Told::Failed(why));
+    assert_eq!(told, FollowResult::Failed(why));
     asked.join().unwrap();
     assert_eq!(kept.snapshots.len(), 0);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use atlas::Error;
-use atlas::read::{Follower, PERIOD, Told, snapshot};
+use atlas::read::{FollowResult, Follower, PERIOD, snapshot};
 use atlas::store::{Writer, open};
 use testing::Directory;
 
@@ -49,7 +49,7 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
     let folder = Directory::new();
     let mut store = Writer::open(folder.path()).unwrap();
     let mut follower = Follower::new(&address, PERIOD).unwrap();
-    let new = Told::New {
+    let new = FollowResult::New {
         entries: 1,
         remarks: 0,
     };

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use atlas::read::{Found, Limits, Pace, fetch};
+use atlas::read::{ArchiveItem, Limits, Pace, fetch};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n";
 
@@ -44,9 +44,9 @@ fn quick() -> Pace {
 /// Why what such a server says is not taken.
 fn refused(say: fn(&mut TcpStream) -> std::io::Result<()>, pace: Pace) -> String {
     let (address, said) = server(say);
-    let mut visit = |found: Found<'_>| match found {
-        Found::File { octets, .. } => panic!("{} octets were taken", octets.len()),
-        Found::Wrong { .. } => Ok(ControlFlow::Continue(())),
+    let mut visit = |found: ArchiveItem<'_>| match found {
+        ArchiveItem::File { octets, .. } => panic!("{} octets were taken", octets.len()),
+        ArchiveItem::Wrong { .. } => Ok(ControlFlow::Continue(())),
     };
     let why = fetch(&address, &Limits::default(), pace, &mut visit).unwrap_err();
     said.join().unwrap();
@@ -110,7 +110,7 @@ fn silence_before_the_answer() {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
     });
     let mut count = 0;
-    let mut visit = |_: Found<'_>| {
+    let mut visit = |_: ArchiveItem<'_>| {
         count += 1;
         Ok(ControlFlow::Continue(()))
     };
@@ -173,8 +173,8 @@ fn packed_and_quick_enough() {
         trickle(stream, packed.into_iter())
     });
     let mut taken = Vec::new();
-    let mut visit = |found: Found<'_>| {
-        let Found::File { name, octets } = found else {
+    let mut visit = |found: ArchiveItem<'_>| {
+        let ArchiveItem::File { name, octets } = found else {
             panic!("{found:?}");
         };
         taken.push((name.to_owned(), octets.to_vec()));

@@ -22,9 +22,9 @@ impl Gatt for Taken {
 /// A connection, and the peer's end of its channels.
 struct Lab {
     frames: mpsc::Sender<Vec<u8>>,
-    make: mpsc::Sender<Made<DuplexStream>>,
+    make: mpsc::Sender<OpenChannel<DuplexStream>>,
     gatt: mpsc::Receiver<Vec<u8>>,
-    told: mpsc::Receiver<Told>,
+    told: mpsc::Receiver<BluetoothEvent>,
     carried: Arc<AtomicBool>,
     hushed: watch::Sender<bool>,
 }
@@ -41,7 +41,7 @@ impl Lab {
         let (tell, told) = mpsc::channel(64);
         let carried = Arc::default();
         let hushed = watch::Sender::new(false);
-        let line = Line {
+        let line = Transport {
             link: 7,
             own: OWN,
             gatt: Taken(put, gatt_is_there),
@@ -66,7 +66,7 @@ impl Lab {
     /// A channel that takes so many octets without being read.
     async fn channel(&self, caller: bool, takes: usize) -> DuplexStream {
         let (stream, other) = tokio::io::duplex(takes);
-        let made = self.make.send(Made { stream, caller }).await;
+        let made = self.make.send(OpenChannel { stream, caller }).await;
         assert!(made.is_ok());
         other
     }
@@ -76,10 +76,10 @@ impl Lab {
     }
 
     /// Returns the next event other than a completed write.
-    async fn told(&mut self) -> Told {
+    async fn told(&mut self) -> BluetoothEvent {
         loop {
             match self.told.recv().await.expect("something is told") {
-                Told::Written(7) => {}
+                BluetoothEvent::Written(7) => {}
                 told => return told,
             }
         }
@@ -87,14 +87,14 @@ impl Lab {
 
     async fn carries(&mut self, wanted: bool) {
         match self.told().await {
-            Told::Channel(7, is) => assert_eq!(is, wanted),
+            BluetoothEvent::Channel(7, is) => assert_eq!(is, wanted),
             _ => panic!("something else than a channel"),
         }
     }
 
     async fn heard(&mut self, wanted: &[u8]) {
         match self.told().await {
-            Told::Heard(7, frame) => assert_eq!(frame, wanted),
+            BluetoothEvent::Heard(7, frame) => assert_eq!(frame, wanted),
             _ => panic!("something else than a frame"),
         }
     }
@@ -113,8 +113,8 @@ impl Lab {
         let (mut heard, mut carries) = (false, false);
         while !(heard && carries) {
             match self.told().await {
-                Told::Heard(7, frame) => heard = frame == id(OTHER),
-                Told::Channel(7, is) => carries = is,
+                BluetoothEvent::Heard(7, frame) => heard = frame == id(OTHER),
+                BluetoothEvent::Channel(7, is) => carries = is,
                 _ => panic!("something else"),
             }
         }
@@ -153,7 +153,9 @@ fn a_channel_carries_frames_when_both_said_who_they_are() {
         lab.say(&[8, 1, 2]).await;
         assert_eq!(lab.gatt.recv().await, Some(vec![8, 1, 2]));
         put_all(&mut other, &channel::written(&vec![9; 20_000])).await;
-        assert!(matches!(lab.told().await, Told::Whole(7, octets) if octets == [9; 20_000]));
+        assert!(
+            matches!(lab.told().await, BluetoothEvent::Whole(7, octets) if octets == [9; 20_000])
+        );
         put_all(&mut other, &channel::written(&id(OTHER))).await;
         lab.heard_and_carries().await;
         let long = vec![8; FRAME];
@@ -210,7 +212,10 @@ fn a_channel_that_ends_lies_or_says_nothing_known_is_closed_and_gatt_goes_on() {
         assert_eq!(other.read(&mut [0; 9]).await.expect("closed"), 0);
         lab.say(&[6]).await;
         assert_eq!(lab.gatt.recv().await, Some(vec![6]));
-        assert!(matches!(lab.told.try_recv(), Ok(Told::Written(7))));
+        assert!(matches!(
+            lab.told.try_recv(),
+            Ok(BluetoothEvent::Written(7))
+        ));
         assert!(lab.told.try_recv().is_err());
     });
 }
@@ -273,7 +278,7 @@ async fn without_gatt_what_is_said_waits_for_a_channel_and_ends_with_it() {
     assert_eq!(next(&mut other).await, said);
     drop(other);
     lab.carries(false).await;
-    assert!(matches!(lab.told().await, Told::Closed(7)));
+    assert!(matches!(lab.told().await, BluetoothEvent::Closed(7)));
     assert!(lab.gatt.recv().await.is_none(), "nothing went there");
 }
 
@@ -283,7 +288,7 @@ async fn who_can_be_told_nothing_is_let_go() {
         let mut lab = Lab::with(false);
         let began = Instant::now();
         let other = lab.channel(!says, 4_096).await;
-        assert!(matches!(lab.told().await, Told::Closed(7)));
+        assert!(matches!(lab.told().await, BluetoothEvent::Closed(7)));
         assert!(began.elapsed() >= UNHEARD);
         drop(other);
     }

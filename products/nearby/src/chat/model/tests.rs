@@ -4,8 +4,8 @@ const ANNA: &str = "0598f7b34b75adcb";
 const BEN: &str = "0598f7b3ffffffff";
 const CLEO: &str = "c0ffee0000000001";
 
-fn peer(id: &str) -> PeerShown {
-    PeerShown {
+fn peer(id: &str) -> PeerInfo {
+    PeerInfo {
         id: id.to_owned(),
         name: None,
         address: "00:00:5E:00:53:01".to_owned(),
@@ -18,8 +18,8 @@ fn peer(id: &str) -> PeerShown {
     }
 }
 
-fn own(number: u64, time: u64) -> Said {
-    Said::Own {
+fn own(number: u64, time: u64) -> Notification {
+    Notification::Own {
         number,
         sender: CLEO.to_owned(),
         text: "Hello".to_owned(),
@@ -29,8 +29,8 @@ fn own(number: u64, time: u64) -> Said {
     }
 }
 
-fn heard(time: u64) -> Said {
-    Said::Message {
+fn heard(time: u64) -> Notification {
+    Notification::Message {
         peer: ANNA.to_owned(),
         format: "v2".to_owned(),
         sender: ANNA.to_owned(),
@@ -39,8 +39,8 @@ fn heard(time: u64) -> Said {
     }
 }
 
-fn outcome(number: u64, done: bool) -> Told {
-    Told::Said(Said::Outcome {
+fn outcome(number: u64, done: bool) -> DaemonEvent {
+    DaemonEvent::Said(Notification::Outcome {
         number,
         peer: ANNA.to_owned(),
         done,
@@ -67,9 +67,9 @@ fn counts(chat: &Chat) -> Vec<[u64; 3]> {
 #[test]
 fn what_becomes_of_a_message_is_counted_where_it_stands() {
     let mut chat = Chat::default();
-    chat.told(Told::Begun(Vec::new()), 0);
-    chat.told(Told::Said(own(1, 5)), 0);
-    chat.told(Told::Said(own(2, 6)), 0);
+    chat.told(DaemonEvent::Begun(Vec::new()), 0);
+    chat.told(DaemonEvent::Said(own(1, 5)), 0);
+    chat.told(DaemonEvent::Said(own(2, 6)), 0);
     for told in [
         outcome(1, true),
         outcome(2, false),
@@ -84,18 +84,21 @@ fn what_becomes_of_a_message_is_counted_where_it_stands() {
 #[test]
 fn a_daemon_that_begins_anew_is_told_of_and_nothing_is_shown_twice() {
     let mut chat = Chat::default();
-    let past = |said: &Said| Message::of(said).expect("a message");
-    chat.told(Told::Begun(vec![past(&heard(1))]), 0);
-    chat.told(Told::Said(heard(1)), 0);
-    chat.told(Told::Said(heard(2)), 0);
-    chat.told(Told::Said(own(1, 3)), 0);
+    let past = |said: &Notification| Message::of(said).expect("a message");
+    chat.told(DaemonEvent::Begun(vec![past(&heard(1))]), 0);
+    chat.told(DaemonEvent::Said(heard(1)), 0);
+    chat.told(DaemonEvent::Said(heard(2)), 0);
+    chat.told(DaemonEvent::Said(own(1, 3)), 0);
     assert_eq!(chat.entries().count(), 3);
     for _ in 0..3 {
-        chat.told(Told::Lost("it ended".to_owned()), 7);
+        chat.told(DaemonEvent::Lost("it ended".to_owned()), 7);
     }
     assert!(!chat.is_there());
     assert_eq!(chat.entries().count(), 4, "told once");
-    chat.told(Told::Begun(vec![past(&heard(2)), past(&heard(4))]), 8);
+    chat.told(
+        DaemonEvent::Begun(vec![past(&heard(2)), past(&heard(4))]),
+        8,
+    );
     assert!(chat.is_there());
     let notes = chat.entries().filter_map(|it| match &it.kind {
         Kind::Note(text) | Kind::Wrong(text) => Some((it.time, text.as_str())),
@@ -109,7 +112,7 @@ fn a_daemon_that_begins_anew_is_told_of_and_nothing_is_shown_twice() {
     assert_eq!(chat.entries().count(), 6);
     // The first of the new one is not the first of the old one.
     chat.told(outcome(1, true), 0);
-    chat.told(Told::Said(own(1, 9)), 0);
+    chat.told(DaemonEvent::Said(own(1, 9)), 0);
     chat.told(outcome(1, true), 0);
     assert_eq!(counts(&chat), [[2, 0, 0], [2, 1, 0]]);
 }
@@ -117,7 +120,10 @@ fn a_daemon_that_begins_anew_is_told_of_and_nothing_is_shown_twice() {
 #[test]
 fn commands_say_to_whom() {
     let mut chat = Chat::default();
-    chat.told(Told::Peers(vec![peer(ANNA), peer(BEN), peer(CLEO)]), 0);
+    chat.told(
+        DaemonEvent::Peers(vec![peer(ANNA), peer(BEN), peer(CLEO)]),
+        0,
+    );
     let say = |to: &str, text: &str| Some(Action::Say(to.to_owned(), text.to_owned()));
     assert_eq!(typed(&mut chat, "Hello  all"), say("all", "Hello  all"));
     assert_eq!(typed(&mut chat, "/to c0 psst  you"), say(CLEO, "psst  you"));
@@ -158,9 +164,9 @@ fn commands_say_to_whom() {
 #[test]
 fn ids_that_begin_alike_are_shown_whole() {
     let mut chat = Chat::default();
-    chat.told(Told::Peers(vec![peer(ANNA), peer(CLEO)]), 0);
+    chat.told(DaemonEvent::Peers(vec![peer(ANNA), peer(CLEO)]), 0);
     assert_eq!(chat.name(ANNA), "0598f7b3");
-    chat.told(Told::Peers(vec![peer(BEN), peer(CLEO)]), 0);
+    chat.told(DaemonEvent::Peers(vec![peer(BEN), peer(CLEO)]), 0);
     assert_eq!(chat.name(ANNA), ANNA);
     assert_eq!(chat.name(CLEO), "c0ffee00");
 }
@@ -169,7 +175,7 @@ fn ids_that_begin_alike_are_shown_whole() {
 fn what_was_not_said_is_there_to_be_tried_again() {
     let mut chat = Chat::default();
     let not = |to: &str, text: &str| {
-        Told::Answered(Err([to, text, "nobody listens"].map(ToOwned::to_owned)))
+        DaemonEvent::Answered(Err([to, text, "nobody listens"].map(ToOwned::to_owned)))
     };
     chat.told(not("all", "Hello"), 0);
     assert_eq!(
@@ -188,7 +194,7 @@ fn what_was_not_said_is_there_to_be_tried_again() {
 fn it_is_bounded() {
     let mut chat = Chat::default();
     for time in 0..2_000 {
-        chat.told(Told::Said(heard(time)), 0);
+        chat.told(DaemonEvent::Said(heard(time)), 0);
     }
     assert_eq!(chat.entries().count(), ENTRIES);
 }

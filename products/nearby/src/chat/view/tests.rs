@@ -2,17 +2,17 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
-use crate::chat::model::Told;
-use crate::daemon::{PeerShown, Said};
+use crate::chat::model::DaemonEvent;
+use crate::daemon::{Notification, PeerInfo};
 
 const ANNA: &str = "0598f7b34b75adcb";
-const LOOK: Look = Look {
+const LOOK: TerminalStyle = TerminalStyle {
     colour: true,
     signs: true,
 };
 
-fn heard(text: &str) -> Told {
-    Told::Said(Said::Message {
+fn heard(text: &str) -> DaemonEvent {
+    DaemonEvent::Said(Notification::Message {
         peer: ANNA.to_owned(),
         format: "v2".to_owned(),
         sender: ANNA.to_owned(),
@@ -21,8 +21,8 @@ fn heard(text: &str) -> Told {
     })
 }
 
-fn own(text: &str, to: u64) -> Told {
-    Told::Said(Said::Own {
+fn own(text: &str, to: u64) -> DaemonEvent {
+    DaemonEvent::Said(Notification::Own {
         number: 1,
         sender: "abcdef0000000001".to_owned(),
         text: text.to_owned(),
@@ -32,8 +32,8 @@ fn own(text: &str, to: u64) -> Told {
     })
 }
 
-fn peer(id: &str, signal: Option<i16>) -> PeerShown {
-    PeerShown {
+fn peer(id: &str, signal: Option<i16>) -> PeerInfo {
+    PeerInfo {
         id: id.to_owned(),
         name: None,
         address: "00:00:5E:00:53:01".to_owned(),
@@ -48,7 +48,7 @@ fn peer(id: &str, signal: Option<i16>) -> PeerShown {
 
 fn begun() -> Chat {
     let mut chat = Chat::default();
-    chat.told(Told::Begun(Vec::new()), 0);
+    chat.told(DaemonEvent::Begun(Vec::new()), 0);
     chat
 }
 
@@ -81,13 +81,13 @@ fn screen(chat: &mut Chat, columns: u16, rows: u16) -> (Vec<String>, (u16, u16))
 fn what_is_said_who_is_near_and_what_is_typed() {
     let mut chat = begun();
     chat.told(
-        Told::Peers(vec![peer(ANNA, Some(-61)), peer("c0ffee0000000002", None)]),
+        DaemonEvent::Peers(vec![peer(ANNA, Some(-61)), peer("c0ffee0000000002", None)]),
         0,
     );
     chat.told(heard("Where are you? I am at the well."), 0);
     chat.told(own("here", 2), 0);
     chat.told(
-        Told::Said(Said::Gone {
+        DaemonEvent::Said(Notification::Gone {
             peer: "c0ffee0000000002".to_owned(),
         }),
         0,
@@ -111,7 +111,7 @@ fn what_is_said_who_is_near_and_what_is_typed() {
 #[test]
 fn what_became_of_it_is_said_with_and_without_signs() {
     let told = |to, done, failed| {
-        let Told::Said(said) = own("x", to) else {
+        let DaemonEvent::Said(said) = own("x", to) else {
             panic!("said");
         };
         let mut message = Message::of(&said).expect("a message");
@@ -182,13 +182,13 @@ fn one_can_go_back() {
 fn who_does_not_fit_is_counted() {
     let mut chat = begun();
     let ids = (1..=9).map(|it| peer(&format!("{it:08x}00000000"), Some(-70)));
-    chat.told(Told::Peers(ids.collect()), 0);
+    chat.told(DaemonEvent::Peers(ids.collect()), 0);
     assert_eq!(
         near(&chat, 50),
         "9 near: 00000001 -70 dBm, 00000002 -70 dBm, +7"
     );
     assert_eq!(near(&chat, 5), "9 nea");
-    chat.told(Told::Lost("x".to_owned()), 0);
+    chat.told(DaemonEvent::Lost("x".to_owned()), 0);
     assert_eq!(near(&chat, 20), "weir-nearby is not r");
 }
 
@@ -197,7 +197,7 @@ fn every_size_is_drawn() {
     let mut chat = begun();
     chat.told(heard("a long one, with 写真 and more of it"), 0);
     chat.told(own("写真 here", 2), 0);
-    chat.told(Told::Lost("it ended".to_owned()), 0);
+    chat.told(DaemonEvent::Lost("it ended".to_owned()), 0);
     chat.input.put("写a and much more than fits");
     for columns in 1..45 {
         for rows in 1..9 {
@@ -218,10 +218,10 @@ fn every_size_is_drawn() {
 fn what_goes_to_one_alone_says_at_each_line_that_everybody_can_read_it() {
     for columns in [80, 40, 24, 12] {
         let mut chat = begun();
-        chat.told(Told::Peers(vec![peer(ANNA, None)]), 0);
+        chat.told(DaemonEvent::Peers(vec![peer(ANNA, None)]), 0);
         for number in 1..=2 {
             chat.told(
-                Told::Said(Said::Own {
+                DaemonEvent::Said(Notification::Own {
                     number,
                     sender: "abcdef0000000001".to_owned(),
                     text: "psst".to_owned(),
@@ -240,7 +240,7 @@ fn what_goes_to_one_alone_says_at_each_line_that_everybody_can_read_it() {
         assert!(all.find("psst") < all.find(PUBLIC), "{rows:#?}");
     }
     let mut chat = begun();
-    chat.told(Told::Peers(vec![peer(ANNA, None)]), 0);
+    chat.told(DaemonEvent::Peers(vec![peer(ANNA, None)]), 0);
     chat.input.put(&format!("/to {ANNA}"));
     chat.enter(0);
     let (rows, _) = screen(&mut chat, 80, 4);

@@ -1,6 +1,6 @@
 //! Files for the browser, in the binary, found by exact path.
 
-use api::server::Answer;
+use api::server::ResponseBody;
 use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -16,7 +16,7 @@ const MISSING: &[u8] = b"<!doctype html><html lang=\"en\"><title>weir-nearby</ti
     weir-nearby was built without its page: run `make web build-nearby` to include it.";
 
 /// The file at a path.
-pub fn find(path: &str) -> Option<Response<Answer>> {
+pub fn find(path: &str) -> Option<Response<ResponseBody>> {
     let (media, octets): (_, &'static [u8]) = match path {
         "/" => ("text/html; charset=utf-8", built!("index.html")),
         "/page.js" => ("text/javascript; charset=utf-8", built!("page.js")),
@@ -35,8 +35,8 @@ pub fn find(path: &str) -> Option<Response<Answer>> {
 }
 
 /// A whole answer.
-pub fn answer(media: &'static str, octets: Bytes) -> Response<Answer> {
-    let mut response = Response::new(Answer::whole(octets));
+pub fn answer(media: &'static str, octets: Bytes) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::whole(octets));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     response

@@ -8,10 +8,10 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::Id;
-use crate::bluetooth::event::{Opened, Told};
-use crate::daemon::answer::LISTENERS;
+use crate::bluetooth::event::{BluetoothEvent, NewConnection};
+use crate::daemon::routes::LISTENERS;
 use crate::envelope::{self, Key};
-use crate::room::Format;
+use crate::machine::Format;
 
 /// Long enough for a busy machine, and short enough for a test.
 const REQUEST_TIME: Duration = Duration::from_secs(2);
@@ -43,7 +43,7 @@ fn with_at(any: SocketAddr, token: Option<&str>, test: impl AsyncFnOnce(State, S
     };
     let limits = web::Limits {
         request_time: REQUEST_TIME,
-        ..door::limits()
+        ..server::limits()
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -51,8 +51,8 @@ fn with_at(any: SocketAddr, token: Option<&str>, test: impl AsyncFnOnce(State, S
     runtime.expect("a runtime").block_on(async {
         let state = State::new(Arc::new(key(7)), &settings, None);
         let page = Page {
-            listeners: Listeners::at(&[any]).expect("bound"),
-            entry: token.map(Entry::new),
+            listeners: Listeners::bind_addresses(&[any]).expect("bound"),
+            entry: token.map(TokenAuth::new),
         };
         let address = page.address().expect("an address");
         tokio::select! {
@@ -67,13 +67,13 @@ fn near(state: &State, seed: u8) -> Id {
     let id = key(seed).node().id();
     let address = bluer::Address([2, 0, 0, 0, 0, seed]);
     let (writer, _) = mpsc::channel(1);
-    state.told(Told::Seen {
+    state.told(BluetoothEvent::Seen {
         address,
         format: Format::V1,
         prefix: None,
         signal: Some(-61),
     });
-    state.told(Told::Opened(Opened {
+    state.told(BluetoothEvent::Opened(NewConnection {
         link: seed.into(),
         address,
         format: Format::V1,
@@ -90,7 +90,7 @@ fn says(state: &State, seed: u8, text: &str) {
     let from = key(seed);
     let octets = envelope::feed(&from, text, 1_000);
     let frame = crate::v1::frame(from.node().id(), &octets);
-    state.told(Told::Heard(seed.into(), frame));
+    state.told(BluetoothEvent::Heard(seed.into(), frame));
 }
 
 /// Status, head and body of an answer.

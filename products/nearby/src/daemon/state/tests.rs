@@ -7,7 +7,7 @@ use testing::Directory;
 use super::*;
 use crate::daemon::Settings;
 use crate::envelope::{Key, feed};
-use crate::room::{Event, Format};
+use crate::machine::{Event, Format};
 
 fn key(seed: u8) -> Key {
     Key::from_seed(&[seed; 32]).expect("any seed")
@@ -53,17 +53,23 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
     let (away, near) = (key(2).node().id(), key(3).node().id());
     let state = begin(&folder);
     assert_eq!(
-        (state.say(To::One(away), "?"), state.waits(To::One(away))),
+        (
+            state.say(Recipients::One(away), "?"),
+            state.waits(Recipients::One(away))
+        ),
         (0, Ok(0))
     );
     opened(&state, 1, away);
     state.0.borrow_mut().happen(Event::Closed(1));
     later(&state, 20);
-    assert_eq!(state.say(To::One(away), "one"), 0);
-    assert_eq!(state.waits(To::One(away)), Ok(1));
+    assert_eq!(state.say(Recipients::One(away), "one"), 0);
+    assert_eq!(state.waits(Recipients::One(away)), Ok(1));
     opened(&state, 2, near);
     assert_eq!(
-        (state.say(To::All, "two"), state.waits(To::All)),
+        (
+            state.say(Recipients::All, "two"),
+            state.waits(Recipients::All)
+        ),
         (1, Ok(1))
     );
     // Another message is passed on, and is in memory when the program ends.
@@ -117,7 +123,7 @@ fn what_is_said_twice_in_a_millisecond_is_two_messages() {
     let state = begin(&folder);
     opened(&state, 1, key(2).node().id());
     for _ in 0..100 {
-        assert_eq!(state.say(To::All, "the same"), 1);
+        assert_eq!(state.say(Recipients::All, "the same"), 1);
     }
     let times: BTreeSet<u64> = state.past().iter().map(|it| it.time).collect();
     assert_eq!(times.len(), 100);

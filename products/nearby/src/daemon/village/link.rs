@@ -12,9 +12,11 @@ use tokio::time::timeout;
 use tracing::{debug, warn};
 
 use crate::Id;
-use crate::bluetooth::Numbers;
+use crate::bluetooth::ConnectionIds;
 use crate::envelope::Key;
-use crate::village::{Handshake, HandshakeError, PATIENCE, RECORD, Secret, Session, Through};
+use crate::village::{
+    Handshake, HandshakeError, HandshakeResult, PATIENCE, RECORD, Secret, Session,
+};
 
 /// Timeout for a write to a node.
 const TAKES: Duration = Duration::from_secs(30);
@@ -26,9 +28,9 @@ const TELLS: Duration = Duration::from_secs(600);
 const SOURCES: usize = 64;
 
 /// Event of a link.
-pub enum Told {
+pub enum LinkEvent {
     /// A link opened.
-    Reached(Reached),
+    Reached(NewLink),
     /// A record arrived by a link.
     Heard(u32, Vec<u8>),
     /// A record was written to it.
@@ -38,7 +40,7 @@ pub enum Told {
 }
 
 /// A link that was made.
-pub struct Reached {
+pub struct NewLink {
     pub link: u32,
     pub address: SocketAddr,
     pub caller: bool,
@@ -70,11 +72,11 @@ pub enum Error {
 }
 
 /// State that all tasks share.
-pub struct Around {
+pub struct LinkContext {
     pub secret: Secret,
     pub key: Arc<Key>,
-    pub numbers: Numbers,
-    told: mpsc::Sender<Told>,
+    pub numbers: ConnectionIds,
+    told: mpsc::Sender<LinkEvent>,
     /// Linked nodes, and the number of links of each.
     linked: Mutex<BTreeMap<Id, u32>>,
     /// Sources with another secret, and the time of the last warning.
@@ -85,9 +87,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Around {
+impl LinkContext {
     /// No link is there yet.
-    pub fn new(secret: Secret, key: Arc<Key>, numbers: Numbers, told: mpsc::Sender<Told>) -> Self {
+    pub fn new(
+        secret: Secret,
+        key: Arc<Key>,
+        numbers: ConnectionIds,
+        told: mpsc::Sender<LinkEvent>,
+    ) -> Self {
         Self {
             secret,
             key,
@@ -129,13 +136,13 @@ impl Around {
         socket: TcpStream,
         address: SocketAddr,
         caller: bool,
-        through: Through,
+        through: HandshakeResult,
     ) {
         let link = self.numbers.next();
         let id = through.node.id();
         let (writer, frames) = mpsc::channel(AHEAD);
         *locked(&self.linked).entry(id).or_default() += 1;
-        let reached = Reached {
+        let reached = NewLink {
             link,
             address,
             caller,
@@ -143,14 +150,14 @@ impl Around {
             writer,
         };
         // A closed receiver means that the program is ending.
-        let _ = self.told.send(Told::Reached(reached)).await;
+        let _ = self.told.send(LinkEvent::Reached(reached)).await;
         for record in through.records {
-            let _ = self.told.send(Told::Heard(link, record)).await;
+            let _ = self.told.send(LinkEvent::Heard(link, record)).await;
         }
         let why = self.carry(link, socket, through.session, frames).await;
         debug!(%id, %address, why, "a link ended");
         self.unlinked(id);
-        let _ = self.told.send(Told::Closed(link)).await;
+        let _ = self.told.send(LinkEvent::Closed(link)).await;
     }
 
     async fn carry(
@@ -176,7 +183,7 @@ impl Around {
                 match opener.heard(&buffer[..count]) {
                     Ok(records) => {
                         for record in records {
-                            let _ = self.told.send(Told::Heard(link, record)).await;
+                            let _ = self.told.send(LinkEvent::Heard(link, record)).await;
                         }
                     }
                     Err(error) => return error.to_string(),
@@ -194,7 +201,7 @@ impl Around {
                     Ok(Err(error)) => return error.to_string(),
                     Err(_) => return "the other side reads nothing".to_owned(),
                 }
-                let _ = self.told.send(Told::Written(link)).await;
+                let _ = self.told.send(LinkEvent::Written(link)).await;
             }
             "ended by this side".to_owned()
         };
@@ -210,7 +217,7 @@ pub async fn shake(
     socket: &mut TcpStream,
     mut handshake: Handshake,
     first: Vec<u8>,
-) -> Result<Through, Error> {
+) -> Result<HandshakeResult, Error> {
     // Records are small and wait for an answer each: send them without delay.
     socket.set_nodelay(true).map_err(Error::Broke)?;
     let shakes = async {

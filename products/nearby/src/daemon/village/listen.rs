@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::{debug, info};
 
-use super::link::{Around, Error, shake};
-use crate::village::{Door, Handshake, PORT, Through};
+use super::link::{Error, LinkContext, shake};
+use crate::village::{HalfOpenLimiter, Handshake, HandshakeResult, PORT};
 
 /// A machine that has no more room for connections is asked again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -63,13 +63,13 @@ fn one(address: SocketAddr) -> std::io::Result<TcpListener> {
 type Came = (TcpStream, SocketAddr);
 
 /// Accepts callers, as long as the program runs.
-pub async fn listen(around: Arc<Around>, listeners: Vec<TcpListener>) {
+pub async fn listen(around: Arc<LinkContext>, listeners: Vec<TcpListener>) {
     let (came, mut coming) = mpsc::channel(1);
     for listener in listeners {
         tokio::spawn(accept(listener, came.clone()));
     }
-    let mut door = Door::default();
-    let mut tasks: JoinSet<(u32, Option<(Came, Through)>)> = JoinSet::new();
+    let mut door = HalfOpenLimiter::default();
+    let mut tasks: JoinSet<(u32, Option<(Came, HandshakeResult)>)> = JoinSet::new();
     let mut ends = BTreeMap::new();
     loop {
         tokio::select! {
@@ -119,10 +119,10 @@ async fn accept(listener: TcpListener, came: mpsc::Sender<Came>) {
 }
 
 async fn answer(
-    around: &Around,
+    around: &LinkContext,
     mut socket: TcpStream,
     address: SocketAddr,
-) -> Option<(Came, Through)> {
+) -> Option<(Came, HandshakeResult)> {
     let handshake = Handshake::answer(&around.secret, Arc::clone(&around.key));
     let done = match handshake {
         Ok(handshake) => shake(&mut socket, handshake, Vec::new()).await,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Returns the items where the octets come in pieces of these sizes, over and over.
-fn read(octets: &[u8], pieces: &[usize]) -> (Vec<Told>, Result<(), NoLength>) {
+fn read(octets: &[u8], pieces: &[usize]) -> (Vec<ChannelItem>, Result<(), InvalidLength>) {
     let (mut reader, mut told, mut rest) = (Reader::default(), Vec::new(), octets);
     for piece in pieces.iter().cycle() {
         let (now, after) = rest.split_at((*piece).min(rest.len()));
@@ -28,9 +28,9 @@ fn what_is_longer_than_a_frame_is_a_message() {
     let octets = [written(&frame), written(&message), written(&longest)].concat();
     assert_eq!(octets[..5], [0, 0, 0x3e, 0x80, 3]);
     let told = vec![
-        Told::Frame(frame),
-        Told::Message(message),
-        Told::Message(longest),
+        ChannelItem::Frame(frame),
+        ChannelItem::Message(message),
+        ChannelItem::Message(longest),
     ];
     for pieces in [&[usize::MAX][..], &[4096], &[3, 1000]] {
         assert_eq!(read(&octets, pieces), (told.clone(), Ok(())));
@@ -41,8 +41,8 @@ fn what_is_longer_than_a_frame_is_a_message() {
 fn a_length_that_lies_is_told_and_nothing_is_kept_for_it() {
     for length in [0, LONGEST as u32 + 1, 1 << 24, u32::MAX] {
         let octets = [&written(b"before")[..], &length.to_be_bytes(), b"after"].concat();
-        let told = vec![Told::Frame(b"before".to_vec())];
-        assert_eq!(read(&octets, &[1]), (told, Err(NoLength(length))));
+        let told = vec![ChannelItem::Frame(b"before".to_vec())];
+        assert_eq!(read(&octets, &[1]), (told, Err(InvalidLength(length))));
     }
     // An announcement alone takes no memory.
     let mut reader = Reader::default();
@@ -68,7 +68,7 @@ proptest! {
             whole += LENGTH + it.len();
             whole <= octets.len()
         });
-        let fit: Vec<Told> = fit.cloned().map(Told::Frame).collect();
+        let fit: Vec<ChannelItem> = fit.cloned().map(ChannelItem::Frame).collect();
         prop_assert_eq!(told, fit);
     }
 

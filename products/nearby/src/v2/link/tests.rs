@@ -16,7 +16,7 @@ struct Pair {
     frames: u64,
     got: [Vec<Vec<u8>>; 2],
     outcomes: [Vec<(u64, bool)>; 2],
-    closed: Vec<Why>,
+    closed: Vec<CloseReason>,
 }
 
 impl Pair {
@@ -83,7 +83,7 @@ impl Pair {
     fn send(&mut self, at: usize, messages: &[Vec<u8>]) {
         for (number, message) in (0..).zip(messages) {
             let mut sent = self.links[at].send(number, Priority::Usual, message.clone());
-            while sent == Err(Refused::Full) {
+            while sent == Err(SendError::Full) {
                 self.run(100);
                 sent = self.links[at].send(number, Priority::Usual, message.clone());
             }
@@ -155,12 +155,12 @@ fn what_somebody_waits_for_overtakes_a_picture() {
 fn who_does_not_say_who_it_is_is_nobody_and_who_is_silent_is_gone() {
     let mut link = Link::new(Id([1; 8]), None, 0);
     assert_eq!(link.tick(NOBODY - 1), []);
-    assert_eq!(link.tick(NOBODY), [Event::Close(Why::Nobody)]);
+    assert_eq!(link.tick(NOBODY), [Event::Close(CloseReason::Nobody)]);
     let mut pair = Pair::new(100);
     pair.run(60_000);
     assert_eq!(pair.closed, [], "pings are enough");
     let now = pair.now + SILENT;
-    assert_eq!(pair.links[0].tick(now), [Event::Close(Why::Silent)]);
+    assert_eq!(pair.links[0].tick(now), [Event::Close(CloseReason::Silent)]);
 }
 
 #[test]
@@ -190,9 +190,15 @@ fn nobody_speaks_for_another() {
     assert_eq!(link.heard(1, &chunk(other)), []);
     assert_eq!(link.heard(1, &chunk(peer)), [Event::Message(b"x".to_vec())]);
     assert_eq!(link.heard(1, &chunk(peer)), [], "once");
-    assert_eq!(link.heard(1, &say(other)), [Event::Close(Why::Another)]);
+    assert_eq!(
+        link.heard(1, &say(other)),
+        [Event::Close(CloseReason::Another)]
+    );
     let mut link = Link::new(own, Some(peer), 0);
-    assert_eq!(link.heard(1, &say(other)), [Event::Close(Why::Another)]);
+    assert_eq!(
+        link.heard(1, &say(other)),
+        [Event::Close(CloseReason::Another)]
+    );
 }
 
 #[test]
@@ -201,7 +207,7 @@ fn noise_is_borne_for_a_while() {
     for _ in 1..WRONG {
         assert_eq!(link.heard(1, &[0x08]), []);
     }
-    assert_eq!(link.heard(1, &[]), [Event::Close(Why::Noise)]);
+    assert_eq!(link.heard(1, &[]), [Event::Close(CloseReason::Noise)]);
 }
 
 #[test]

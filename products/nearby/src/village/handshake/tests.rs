@@ -17,8 +17,8 @@ fn between(
     keys: [u8; 2],
     cut: usize,
 ) -> (
-    Result<Through, HandshakeError>,
-    Result<Through, HandshakeError>,
+    Result<HandshakeResult, HandshakeError>,
+    Result<HandshakeResult, HandshakeError>,
 ) {
     let (mut caller, first) = Handshake::call(secrets[0], key(keys[0])).expect("random numbers");
     let mut called = Handshake::answer(secrets[1], key(keys[1])).expect("a state");
@@ -57,7 +57,7 @@ fn two_of_a_village_prove_who_they_are_however_octets_are_cut() {
         }
         assert_eq!(
             one.sealer.seal(&[0; RECORD + 1]),
-            Err(crate::village::Broken)
+            Err(crate::village::InvalidRecord)
         );
     }
 }

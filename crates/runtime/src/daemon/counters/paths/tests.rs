@@ -135,8 +135,8 @@ fn a_tag_of_nobody_is_told() {
     assert_eq!(missing(&paths, 2, &switched), [Some(Missing::Tag); 2]);
 }
 
-fn tagging(link: u32, pvid: Option<u16>, untagged: &[(u16, u16)]) -> Tagging {
-    Tagging {
+fn tagging(link: u32, pvid: Option<u16>, untagged: &[(u16, u16)]) -> VlanTagging {
+    VlanTagging {
         link,
         pvid,
         untagged: untagged.to_vec(),

@@ -10,7 +10,7 @@ use landlock::{
     ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     path_beneath_rules,
 };
-use monitor_core::count::{Both, Count, Traffic};
+use monitor_core::count::{Count, Counts, Traffic};
 use weir_history_core::{By, Calendar, Key, Mac, Period, Query, Settings, Store, Unit};
 
 /// 2026-11-20 12:00 UTC, a Friday.
@@ -89,14 +89,14 @@ pub fn open_with(path: &Path, settings: Settings, now: i64) -> Store {
 pub fn traffic(octets: u64) -> Traffic {
     let count = |octets| Count {
         packets: octets / 1000 + 1,
-        octets,
+        bytes: octets,
     };
     Traffic {
-        internet: Both {
+        internet: Counts {
             received: count(octets),
             sent: count(octets / 10),
         },
-        lan: Both {
+        lan: Counts {
             received: Count::default(),
             sent: count(3 * octets),
         },
@@ -137,7 +137,7 @@ pub fn periods(store: &Store, unit: Unit, by: By) -> Vec<Period> {
 pub fn received(store: &Store, unit: Unit) -> u64 {
     periods(store, unit, By::Device)
         .iter()
-        .map(|period| period.traffic.internet.received.octets)
+        .map(|period| period.traffic.internet.received.bytes)
         .sum()
 }
 

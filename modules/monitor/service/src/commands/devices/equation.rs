@@ -3,7 +3,7 @@
 
 use std::io;
 
-use answers::{Devices, Metered, Port, Traffic};
+use answers::{Devices, Port, PortCounters, Traffic};
 
 use runtime::output::{Align, Cell, Output, Table, Tone};
 
@@ -81,7 +81,7 @@ impl Line {
     }
 }
 
-fn lines(sums: &Metered) -> [Line; 2] {
+fn lines(sums: &PortCounters) -> [Line; 2] {
     [
         Line {
             unit: "packets",

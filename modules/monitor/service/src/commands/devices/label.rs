@@ -1,16 +1,16 @@
 //! `weir device rename` and the like: what people say of a device.
 
-use answers::{DeviceLabel, DeviceLabelled};
+use answers::{DeviceLabel, LabelledDevice};
 use api::{Client, Method};
 use clap::{Args, Subcommand};
 
 use history::devices::Icon;
 use runtime::Error;
-use runtime::command::called::mac_of;
-use runtime::output::{Output, harmless};
+use runtime::command::device_names::mac_of;
+use runtime::output::{Output, sanitize};
 
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum LabelCommand {
     Rename(RenameArgs),
     Owner(OwnerArgs),
     Icon(IconArgs),
@@ -58,7 +58,7 @@ pub struct ForgetArgs {
     called: String,
 }
 
-impl What {
+impl LabelCommand {
     /// Returns the device and its new label.
     fn said(&self) -> (&str, DeviceLabel) {
         let none = DeviceLabel::default();
@@ -88,7 +88,12 @@ impl What {
 ///
 /// # Errors
 /// No device is called so, or the daemon refuses.
-pub fn run(what: &What, client: &Client, json: bool, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn run(
+    what: &LabelCommand,
+    client: &Client,
+    json: bool,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
     let (called, mut label) = what.said();
     let mac = match answers::monitor::normal_mac(called) {
         // The device need not have been seen.
@@ -96,9 +101,9 @@ pub fn run(what: &What, client: &Client, json: bool, output: &mut Output<'_>) ->
         None => mac_of(&client.get("/v1/devices")?, called)?,
     };
     let path = format!("/v1/devices/{mac}/label");
-    if matches!(what, What::Forget(_)) {
+    if matches!(what, LabelCommand::Forget(_)) {
         // Settings of the configuration stay.
-        let holds: DeviceLabelled = client.send(Method::POST, &path, &DeviceLabel::default())?;
+        let holds: LabelledDevice = client.send(Method::POST, &path, &DeviceLabel::default())?;
         for word in &holds.configured {
             match &**word {
                 "name" => label.name = None,
@@ -107,23 +112,23 @@ pub fn run(what: &What, client: &Client, json: bool, output: &mut Output<'_>) ->
             }
         }
     }
-    let labelled: DeviceLabelled = client.send(Method::POST, &path, &label)?;
+    let labelled: LabelledDevice = client.send(Method::POST, &path, &label)?;
     if json {
         return Ok(output.json(&labelled)?);
     }
     let mut parts = vec![match &labelled.name {
-        Some(name) => format!("is called {}", harmless(name)),
+        Some(name) => format!("is called {}", sanitize(name)),
         None => "has no given name".to_owned(),
     }];
     parts.extend(
         labelled
             .owner
-            .map(|owner| format!("belongs to {}", harmless(&owner))),
+            .map(|owner| format!("belongs to {}", sanitize(&owner))),
     );
     parts.extend(
         labelled
             .icon
-            .map(|icon| format!("is shown as {}", harmless(&icon))),
+            .map(|icon| format!("is shown as {}", sanitize(&icon))),
     );
     Ok(output.line(&format!("{} {}", labelled.mac, parts.join(", ")))?)
 }

@@ -20,8 +20,8 @@ fn device(mac: &str, name: &str, down: u64) -> Device {
 }
 
 /// A conversation of a device.
-fn talk(id: u64, mac: &str, far_name: &str, down: u64) -> Talk {
-    Talk {
+fn talk(id: u64, mac: &str, far_name: &str, down: u64) -> Conversation {
+    Conversation {
         id,
         port: "lan0".into(),
         vlan: None,
@@ -66,23 +66,23 @@ fn devices(devices: &[Device]) -> Devices {
     }
 }
 
-fn good(asked: Request, of: &[Device], talks: &[Talk]) -> Answer {
-    let talks = asked.talks.is_some().then(|| Talks {
+fn good(asked: Request, of: &[Device], talks: &[Conversation]) -> Response {
+    let talks = asked.conversations.is_some().then(|| Conversations {
         total: 0,
         talks: talks.to_vec(),
     });
-    Answer {
+    Response {
         asked,
         got: Ok((devices(of), talks)),
     }
 }
 
-fn bad(asked: Request) -> Answer {
-    let trouble = Trouble {
+fn bad(asked: Request) -> Response {
+    let trouble = Problem {
         what: "weir is not running".into(),
         hint: "start it".into(),
     };
-    Answer {
+    Response {
         asked,
         got: Err(trouble),
     }
@@ -118,10 +118,10 @@ fn asks_once_a_second_and_never_twice_at_once() {
     let asked = state.tick(at(0)).expect("asks at once");
     assert_eq!(state.tick(at(1)), None);
     assert_eq!(state.tick(at(5000)), None, "the first is not answered");
-    assert!(state.trouble(at(2999)).is_none());
+    assert!(state.problem(at(2999)).is_none());
     assert!(
         state
-            .trouble(at(5000))
+            .problem(at(5000))
             .is_some_and(|(what, _)| what == "weir has not answered for 5 s")
     );
     state.answer(good(asked, &[], &[]), at(5100));
@@ -140,14 +140,14 @@ fn what_was_known_stays_while_the_daemon_is_gone() {
     let asked = state.tick(at(1000)).expect("asks");
     state.answer(bad(asked), at(1001));
     assert_eq!(
-        state.trouble(at(1001)),
+        state.problem(at(1001)),
         Some(("weir is not running".into(), "start it"))
     );
     assert_eq!(names(&state), ["a", "b", "c"]);
     let asked = state.tick(at(2000)).expect("tries again");
     state.answer(good(asked, &[device("d", "new", 1)], &[]), at(2001));
     assert_eq!(
-        (state.trouble(at(2001)), names(&state)),
+        (state.problem(at(2001)), names(&state)),
         (None, vec!["d".to_owned()])
     );
 }
@@ -197,12 +197,12 @@ fn goes_in_and_out_again() {
     let mut state = state();
     state.key(Key::Down, at(150));
     state.key(Key::Enter, at(200));
-    assert_eq!(state.view, View::Talks(Some("b".into())));
+    assert_eq!(state.view, View::Conversations(Some("b".into())));
     let asked = state.tick(at(200)).expect("at once");
-    let query = asked.talks.clone().expect("conversations");
+    let query = asked.conversations.clone().expect("conversations");
     assert_eq!(
         (query.device.as_deref(), query.sort, query.limit),
-        (Some("b"), TalkSort::Rate, TALKS)
+        (Some("b"), ConversationSort::Rate, TALKS)
     );
     let two = [
         talk(1, "b", "slow.example", 1),
@@ -212,7 +212,7 @@ fn goes_in_and_out_again() {
     assert_eq!(state.ids(), [2, 1]);
     state.key(Key::End, at(300));
     state.key(Key::Enter, at(300));
-    assert!(state.detail && state.chosen_talk().is_some_and(|talk| talk.id == 1));
+    assert!(state.detail && state.chosen_conversation().is_some_and(|talk| talk.id == 1));
     state.key(Key::Esc, at(300));
     assert!(!state.detail);
     state.key(Key::Esc, at(300));
@@ -227,14 +227,14 @@ fn an_answer_for_another_view_is_not_shown_in_this() {
     let asked = state.tick(at(1000)).expect("asks");
     state.key(Key::Enter, at(1001));
     state.answer(good(asked, &[device("a", "x", 1)], &[]), at(1002));
-    assert!(state.talks.is_none());
+    assert!(state.conversations.is_none());
     let asked = state
         .tick(at(1002))
         .expect("asks for what is shown, at once");
     state.key(Key::Esc, at(1003));
     state.key(Key::Char('c'), at(1003));
     state.answer(good(asked, &[], &[talk(1, "a", "x", 1)]), at(1004));
-    assert!(state.talks.is_none(), "that was of one device");
+    assert!(state.conversations.is_none(), "that was of one device");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn what_is_seen_outside_is_turned_in_the_list_of_all() {
         let mut own = talk(1, "a", "far", 7);
         own.outside = true;
         state.answer(good(asked, &[device("a", "x", 1)], &[own]), at(201));
-        let listed = state.listed_talks();
+        let listed = state.listed_conversations();
         assert_eq!(
             (listed[0].rate.sent == 7, listed[0].outside),
             (turned, !turned)

@@ -1,21 +1,24 @@
 //! Details of a device or a conversation, and help on the keys.
 
-use answers::{Latency, Talk, Wifi};
+use answers::{Conversation, Latency, Wifi};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::pen::Pen;
-use crate::commands::devices::{in_the_lan, note, shown_name};
-use crate::commands::talks::{protocol, socket, station};
+use crate::commands::conversations::{protocol, socket, station};
+use crate::commands::devices::{display_name, in_the_lan, note};
 use crate::top::state::{State, View};
 use runtime::output::{Tone, units, width};
 
 /// Draws the device whose conversations are listed. Returns the number of rows used.
 pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> u16 {
-    let View::Talks(Some(mac)) = &state.view else {
+    let View::Conversations(Some(mac)) = &state.view else {
         let place = Rect::new(area.x, top, area.width, 1);
         let bold = pen.tone(Tone::Bold);
-        let total = state.talks.as_ref().map(|talks| units::count(talks.total));
+        let total = state
+            .conversations
+            .as_ref()
+            .map(|talks| units::count(talks.total));
         let total = total
             .map(|total| format!(", {total} of them"))
             .unwrap_or_default();
@@ -38,7 +41,7 @@ pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> 
         );
         return 1;
     };
-    let mut first = shown_name(device).to_owned();
+    let mut first = display_name(device).to_owned();
     let mut words = device.addresses.iter().take(2).cloned().collect::<Vec<_>>();
     words.extend([device.mac.clone(), format!("at {}", device.port)]);
     words.retain(|word| *word != first);
@@ -96,7 +99,7 @@ fn radio(wifi: &Wifi) -> Option<String> {
 }
 
 /// Draws all details of a conversation.
-pub(super) fn talk(state: &State, talk: &Talk, area: Rect, pen: &mut Pen<'_>) {
+pub(super) fn conversation(state: &State, talk: &Conversation, area: Rect, pen: &mut Pen<'_>) {
     let now = state
         .devices
         .as_ref()

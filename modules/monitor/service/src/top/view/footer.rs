@@ -19,7 +19,7 @@ pub(super) fn draw(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) 
             &format!("filter: {}_   Enter keeps it, Esc clears it", state.filter),
             style,
         );
-    } else if let Some((what, hint)) = state.trouble(now) {
+    } else if let Some((what, hint)) = state.problem(now) {
         let style = pen.tone(Tone::Bad);
         // The end of a path may be cut off; that it is tried again must be seen.
         pen.line(area, 0, &format!("trying again: {what}; {hint}"), style);
@@ -38,7 +38,7 @@ pub(super) fn draw(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) 
                 "c all conversations",
                 "u uplinks",
             ],
-            (View::Talks(_), false) => &[
+            (View::Conversations(_), false) => &[
                 "? help",
                 "q quit",
                 "Esc back",
@@ -47,7 +47,7 @@ pub(super) fn draw(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) 
                 "s sort",
                 "p pause",
             ],
-            (View::Talks(_), true) => &["? help", "q quit", "Esc back", "p pause"],
+            (View::Conversations(_), true) => &["? help", "q quit", "Esc back", "p pause"],
         };
         // Shows as many keys as fit, none in part.
         let mut text = filter.unwrap_or_default();

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use runtime::output::{Tone, clipped, harmless, width};
+use runtime::output::{Tone, clipped, sanitize, width};
 
 /// Bytes of a text that are looked at: more do not fit any terminal.
 const LONGEST: usize = 2048;
@@ -34,7 +34,7 @@ impl<'a> Pen<'a> {
             return;
         }
         let head: String = text.chars().take(LONGEST).collect();
-        let text = clipped(&harmless(&head), usize::from(place.width));
+        let text = clipped(&sanitize(&head), usize::from(place.width));
         let taken = u16::try_from(width(&text)).unwrap_or(place.width);
         let x = if right {
             place.right().saturating_sub(taken)

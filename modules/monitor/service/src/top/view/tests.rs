@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use answers::{
-    Count, Devices, Hook, Latency, MeteredPort, Protocol, QuotaState, Rate, Talks, Wifi,
+    Conversations, Count, Devices, Hook, Latency, MeteredPort, Protocol, QuotaState, Rate, Wifi,
 };
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -13,7 +13,7 @@ use ratatui::style::Modifier;
 use super::*;
 use crate::top::keys::Key;
 use crate::top::state::tests::any_key;
-use crate::top::state::{Answer, Trouble};
+use crate::top::state::{Problem, Response};
 use runtime::output::width;
 
 /// Compares with a file of `tests/golden`; with `WEIR_UPDATE_GOLDEN` set, writes it instead.
@@ -159,8 +159,8 @@ fn household(second: u64) -> Devices {
     }
 }
 
-fn talks() -> Talks {
-    let talk = |id, port, far_name: Option<&str>, application: &str, rate, received| Talk {
+fn talks() -> Conversations {
+    let talk = |id, port, far_name: Option<&str>, application: &str, rate, received| Conversation {
         id,
         port: "lan0".into(),
         vlan: None,
@@ -215,7 +215,7 @@ fn talks() -> Talks {
         ..Latency::default()
     });
     list[2].hook = None;
-    Talks {
+    Conversations {
         total: 3,
         talks: list,
     }
@@ -228,7 +228,7 @@ fn state(charset: Charset) -> State {
         let now = Duration::from_secs(second);
         let asked = state.tick(now).expect("asks");
         let got = Ok((household(second), None));
-        state.answer(Answer { asked, got }, now);
+        state.answer(Response { asked, got }, now);
     }
     state
 }
@@ -240,7 +240,7 @@ fn looking_in(charset: Charset) -> State {
     state.key(Key::Enter, now);
     let asked = state.tick(now).expect("asks");
     state.answer(
-        Answer {
+        Response {
             asked,
             got: Ok((household(60), Some(talks()))),
         },
@@ -281,12 +281,12 @@ fn trouble_is_told_by_words() {
     let mut state = state(Charset::Unicode);
     let now = Duration::from_secs(60);
     let asked = state.tick(now).expect("asks");
-    let trouble = Trouble {
+    let trouble = Problem {
         what: "weir is not running".into(),
         hint: "start it".into(),
     };
     state.answer(
-        Answer {
+        Response {
             asked,
             got: Err(trouble),
         },
@@ -377,8 +377,8 @@ fn hostile_names_are_never_interpreted() {
                     },
                     Duration::ZERO,
                 );
-                if state.talks.is_none() {
-                    state.talks = Some(spoken.clone());
+                if state.conversations.is_none() {
+                    state.conversations = Some(spoken.clone());
                 }
             }
             for (columns, rows) in [(40, 8), (60, 20), (161, 50)] {
@@ -443,7 +443,7 @@ proptest! {
         let mut state = looking_in(Charset::Unicode);
         for key in keys {
             state.key(key, Duration::from_secs(60));
-            state.talks = Some(talks());
+            state.conversations = Some(talks());
             let area = Rect::new(0, 0, columns, rows);
             let mut buffer = Buffer::empty(area);
             draw(&mut state, Duration::from_secs(60), area, &mut buffer);

@@ -7,7 +7,7 @@ use kernel::Prefix;
 use kernel::io::{Policy, RequestError, RoutesError};
 use kernel::policy::{self, Hop, Route, Rule};
 use kernel::routes::RouteKind;
-use kernel::uplinks::{Picture, Uplink};
+use kernel::uplinks::{RoutingSnapshot, Uplink};
 use tracing::warn;
 
 use crate::lock::LOCK_MARK;
@@ -61,8 +61,8 @@ impl Routing {
     ///
     /// # Errors
     /// The kernel does not answer.
-    pub fn picture(&mut self) -> Result<Picture, RoutesError> {
-        self.policy.picture()
+    pub fn picture(&mut self) -> Result<RoutingSnapshot, RoutesError> {
+        self.policy.snapshot()
     }
 
     /// Sets the tunnel's device for marked packets; `None`: no tunnel. Returns true if that is new.
@@ -128,11 +128,11 @@ impl Routing {
         for (number, uplink) in (1..).zip(used) {
             let table = TABLE + uplink.link;
             for partner in self.partner.iter().filter(|p| p.is_ipv6() == uplink.ipv6()) {
-                let to = Prefix::only(*partner);
+                let to = Prefix::host(*partner);
                 rules.push(Rule {
                     ipv6: uplink.ipv6(),
                     priority: PRIORITY + number,
-                    from: Some(Prefix::only(uplink.address)),
+                    from: Some(Prefix::host(uplink.address)),
                     to: Some(to),
                     table,
                     ..Rule::default()
@@ -160,7 +160,7 @@ impl Routing {
                 false => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
                 true => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
             };
-            let all = Prefix::around(none, 0);
+            let all = Prefix::truncated(none, 0);
             routes.push(Route::without_hop(all, LOCKED, RouteKind::Blackhole));
             rules.extend(self.locked.iter().map(|device| Rule {
                 ipv6,

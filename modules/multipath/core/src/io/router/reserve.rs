@@ -10,22 +10,22 @@ use answers::Path;
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
 use tracing::{debug, info};
 
-use crate::guard::{Action, Guard, Sample};
-use crate::hints::{self, Seen, Use};
+use crate::backup_reminders::BackupReminders;
+use crate::goodput::{Action, GoodputMonitor, Sample};
+use crate::hints::{self, PathStatus, Use};
 use crate::io::paths::Paths;
-use crate::io::share::{Health, Share};
-use crate::unheard::Unheard;
+use crate::io::proxy_state::{Health, ProxyState};
 
 /// See the module.
 pub struct Reserve {
-    share: Arc<Share>,
+    share: Arc<ProxyState>,
     /// Addresses of paths with subflows that may have the wrong backup flag.
     stray: RefCell<Vec<IpAddr>>,
 }
 
 impl Reserve {
     /// Creates the state, without waiting paths.
-    pub fn new(share: Arc<Share>) -> Self {
+    pub fn new(share: Arc<ProxyState>) -> Self {
         Self {
             share,
             stray: RefCell::default(),
@@ -46,11 +46,11 @@ impl Reserve {
         let seen = paths.now().into_iter();
         let seen = seen.filter(|path| path.used != Use::Never);
         let seen: Vec<_> = seen
-            .map(|path| Seen {
+            .map(|path| PathStatus {
                 address: path.address,
                 used: path.used,
                 down: self.share.health(path.address) == Some(Health::Down),
-                rests: self.share.rests(path.address),
+                paused: self.share.rests(path.address),
             })
             .collect();
         let reserve = hints::reserve(&seen);
@@ -65,7 +65,7 @@ impl Reserve {
     }
 
     /// Makes paths rest that slow the others down, and uses them again.
-    pub fn guard(&self, guard: &mut Guard, paths: &[Path], now: Duration) {
+    pub fn guard(&self, guard: &mut GoodputMonitor, paths: &[Path], now: Duration) {
         let used = paths.iter().filter(|path| path.in_use);
         let samples: Vec<_> = used
             .map(|path| Sample {
@@ -77,7 +77,7 @@ impl Reserve {
             .collect();
         let counted = self.share.counts.read();
         let mbit = |octets: f64| (octets * 8.0 / 1e5).round() / 10.0;
-        for action in guard.look([counted.sent, counted.received], &samples, now) {
+        for action in guard.update([counted.sent, counted.received], &samples, now) {
             match action {
                 Action::Try {
                     address,
@@ -106,7 +106,7 @@ impl Reserve {
             }
         }
         let resting = samples.iter().map(|sample| sample.address);
-        let resting = resting.filter(|address| guard.rests(*address));
+        let resting = resting.filter(|address| guard.is_paused(*address));
         self.share.set_resting(resting.collect());
     }
 
@@ -119,8 +119,8 @@ impl Reserve {
     }
 
     /// Finds paths that are to wait, and by which the partner goes on sending.
-    pub fn unheard(&self, unheard: &mut Unheard, found: &[Subflow]) {
-        let again = unheard.look(found, &self.share.reserve());
+    pub fn unheard(&self, unheard: &mut BackupReminders, found: &[Subflow]) {
+        let again = unheard.update(found, &self.share.reserve());
         for address in &again {
             debug!(%address, "the partner still sends on a path in reserve: repeating the request \
                 to stop");

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernel::Prefix;
-use kernel::io::{forget_marked, load_rules};
+use kernel::io::{delete_marked, load_rules};
 use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
 use tracing::warn;
 
 use crate::io::changes::Changes;
-use crate::io::conduct::Conduct;
 use crate::io::proxy;
-use crate::io::share::Share;
+use crate::io::proxy_state::ProxyState;
 use crate::io::state::{Connection, SharedState};
+use crate::io::traffic_settings::TrafficSettings;
 use crate::nft::{self, Redirect, STRAY_MARK, TABLE, TUNNEL_MARK};
 use crate::reach::{LOCAL, NAT64};
 
@@ -37,14 +37,14 @@ async fn leave_tunnel(before: &Redirect) {
 
 /// Forgets conversations in the tunnel; their next packets follow the present rules.
 pub fn forget_tunnelled() {
-    if let Err(error) = forget_marked(TUNNEL_MARK, TUNNEL_MARK) {
+    if let Err(error) = delete_marked(TUNNEL_MARK, TUNNEL_MARK) {
         warn!(%error, "cannot reset conversations of the tunnel: they may be silent until they time out");
     }
 }
 
 /// Moves conversations that went directly, for want of a tunnel, into it.
 fn bring_back() {
-    if let Err(error) = forget_marked(STRAY_MARK, STRAY_MARK) {
+    if let Err(error) = delete_marked(STRAY_MARK, STRAY_MARK) {
         warn!(%error, "cannot move direct conversations into the tunnel: they stay direct");
     }
 }
@@ -55,14 +55,14 @@ pub struct Rules {
     device: Option<String>,
     /// True if traffic other than TCP goes by the tunnel.
     leads: Cell<bool>,
-    share: Arc<Share>,
+    share: Arc<ProxyState>,
     state: Arc<SharedState>,
     changed: Notify,
 }
 
 impl Rules {
     /// Creates the state, without rules loaded. `device`: of the tunnel.
-    pub fn new(device: Option<String>, share: Arc<Share>, state: Arc<SharedState>) -> Self {
+    pub fn new(device: Option<String>, share: Arc<ProxyState>, state: Arc<SharedState>) -> Self {
         Self {
             device,
             leads: Cell::new(false),
@@ -89,7 +89,7 @@ impl Rules {
     }
 
     /// Keeps the firewall's rules up to date.
-    pub async fn keep(&self, mut conduct: watch::Receiver<Conduct>) {
+    pub async fn keep(&self, mut conduct: watch::Receiver<TrafficSettings>) {
         let mut loaded: Option<Redirect> = None;
         // Rules that the firewall refused, and when.
         let mut refused: Option<(Redirect, Instant)> = None;
@@ -109,7 +109,7 @@ impl Rules {
                         let state = &mut *self.state.lock();
                         state.redirects = wanted.ipv4.is_some() || wanted.ipv6.is_some();
                         state.tunnel = wanted.tunnel.is_some();
-                        state.carries = wanted.carries;
+                        state.tunnel_families = wanted.carries;
                         if wanted.tunnel.is_some() && before.is_none() {
                             bring_back();
                         }
@@ -140,7 +140,7 @@ impl Rules {
 
     /// Computes the rules. While the partner is away, no new connection is redirected, unless it
     /// may not go directly. Rules for existing connections are always there.
-    fn redirect(&self, conduct: &Conduct) -> Redirect {
+    fn redirect(&self, conduct: &TrafficSettings) -> Redirect {
         let state = self.state.lock();
         // Only families that the partner reaches are redirected. While it is away, all is held if
         // nothing may leave directly.
@@ -151,7 +151,7 @@ impl Rules {
         let meeting = self.share.meetings().borrow().clone();
         let mut choice = conduct.choice.clone();
         // Only the partner's proven address, not all of its name: any name server can forge those.
-        let partner = meeting.as_ref().map(|it| Prefix::only(it.partner.ip()));
+        let partner = meeting.as_ref().map(|it| Prefix::host(it.partner.ip()));
         let devices = state.paths.iter().map(|path| path.device.clone());
         let mut uplinks: Vec<_> = devices.collect();
         uplinks.sort_unstable();

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
-use crate::io::seen::Figures;
+use crate::io::observations::RouterCounters;
 use crate::key::KeyId;
 
 /// Silence, in seconds, after which a router without an open connection is not connected.
@@ -18,7 +18,7 @@ pub struct Counts {
     /// Time of the last sign before the partner began, seconds since 1970.
     before: u64,
     /// Time of the last sign, seconds since the partner began, and 1 more; 0: not yet.
-    heard: AtomicU64,
+    last_seen: AtomicU64,
     sent: AtomicU64,
     received: AtomicU64,
     open: AtomicU64,
@@ -26,10 +26,10 @@ pub struct Counts {
 
 impl Counts {
     /// Returns the current figures. `unix`: start of the partner, seconds since 1970.
-    pub fn figures(&self, began: Instant, unix: u64) -> Figures {
+    pub fn figures(&self, began: Instant, unix: u64) -> RouterCounters {
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        let (heard, open) = (of(&self.heard), of(&self.open));
-        Figures {
+        let (heard, open) = (of(&self.last_seen), of(&self.open));
+        RouterCounters {
             last: match heard {
                 0 => self.before,
                 heard => unix.saturating_add(heard),
@@ -42,12 +42,12 @@ impl Counts {
     }
 }
 
-impl From<Figures> for Counts {
+impl From<RouterCounters> for Counts {
     /// Continues from the figures before a restart of the partner, without open connections.
-    fn from(seen: Figures) -> Self {
+    fn from(seen: RouterCounters) -> Self {
         Self {
             before: seen.last,
-            heard: 0.into(),
+            last_seen: 0.into(),
             sent: seen.sent.into(),
             received: seen.received.into(),
             open: 0.into(),
@@ -93,11 +93,11 @@ impl Member {
     }
 
     /// Notes an authenticated sign of the router.
-    pub fn heard(&self) {
+    pub fn mark_seen(&self) {
         // A store only if the second is new spares the other threads' caches.
         let now = seconds(self.began);
-        if self.counts.heard.load(Ordering::Relaxed) != now {
-            self.counts.heard.store(now, Ordering::Relaxed);
+        if self.counts.last_seen.load(Ordering::Relaxed) != now {
+            self.counts.last_seen.store(now, Ordering::Relaxed);
         }
     }
 
@@ -108,22 +108,22 @@ impl Member {
         }
         if received > 0 {
             self.counts.received.fetch_add(received, Ordering::Relaxed);
-            self.heard();
+            self.mark_seen();
         }
     }
 
     /// Counts an open connection of the router, until the result is dropped.
-    pub fn connection(&self) -> Connected {
-        self.heard();
+    pub fn connection(&self) -> OpenConnection {
+        self.mark_seen();
         self.counts.open.fetch_add(1, Ordering::Relaxed);
-        Connected(Arc::clone(&self.counts))
+        OpenConnection(Arc::clone(&self.counts))
     }
 }
 
 /// An open connection.
-pub struct Connected(Arc<Counts>);
+pub struct OpenConnection(Arc<Counts>);
 
-impl Drop for Connected {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }

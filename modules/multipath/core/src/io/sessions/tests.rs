@@ -1,7 +1,7 @@
 use testing::Directory;
 
 use super::*;
-use crate::handshake::{self, Asked, Initiator};
+use crate::handshake::{self, Initiator, Responder};
 use crate::welcome::{LEAST_MTU, Welcome};
 
 struct Scene {
@@ -36,7 +36,7 @@ impl Scene {
             forwards: Vec::new(),
             places: None,
         };
-        let asked = Asked::read(self.sessions.identity(), key, body).expect("a handshake");
+        let asked = Responder::read(self.sessions.identity(), key, body).expect("a handshake");
         let (session, _) = asked.welcome(id, &welcome).expect("a welcome");
         let once = handshake::once(body).expect("a key for once");
         let kept = self.sessions.keep(id, key.id(), once, session);
@@ -110,12 +110,12 @@ async fn what_a_revoked_router_has_ends() {
     let (session, kept) = (scene.begin(&home), scene.begin(&other));
     let found = scene.sessions.find(session).expect("a session");
     let stays = scene.sessions.find(kept).expect("a session");
-    assert_eq!((found.place, stays.place), (0, 1));
+    assert_eq!((found.address_index, stays.address_index), (0, 1));
     let mut changed = scene.sessions.changed();
     let store = scene.sessions.store();
     store.revoke("home").expect("revoked");
     let recorded = body(&home);
-    scene.sessions.look();
+    scene.sessions.poll_list();
     found.member.revoked().await;
     changed.changed().await.expect("told");
     assert!(!scene.is_known(session) && scene.sessions.key(home.id()).is_none());
@@ -124,15 +124,21 @@ async fn what_a_revoked_router_has_ends() {
     let limit = Duration::from_millis(50);
     let ended = tokio::time::timeout(limit, stays.member.revoked()).await;
     assert!(ended.is_err() && scene.is_known(kept));
-    assert_eq!(scene.sessions.find(kept).expect("a session").place, 1);
+    assert_eq!(
+        scene.sessions.find(kept).expect("a session").address_index,
+        1
+    );
     let third = scene.pair("third");
     let third = scene.begin(&third);
-    assert_eq!(scene.sessions.find(third).expect("a session").place, 2);
+    assert_eq!(
+        scene.sessions.find(third).expect("a session").address_index,
+        2
+    );
     // An editor takes the list away, and writes it anew.
     let path = scene.folder.join("routers");
     let text = std::fs::read_to_string(&path).expect("read");
     std::fs::remove_file(&path).expect("removed");
-    scene.sessions.look();
+    scene.sessions.poll_list();
     assert!(scene.is_known(kept));
     std::fs::write(&path, text).expect("written");
     let later = |passed: u64| {
@@ -214,7 +220,7 @@ fn a_line_is_kept_for_whoever_came_first_with_it() {
     // Of two that come at once, both see the line as unused.
     let (_, now) = scene.sessions.key(key.id()).expect("paired");
     assert_eq!(now.router, Some(router));
-    let before = Paired {
+    let before = RouterEntry {
         router: None,
         ..now
     };
@@ -237,6 +243,6 @@ fn a_line_is_kept_for_whoever_came_first_with_it() {
     let text = std::fs::read_to_string(&list).expect("read");
     let text = text.replace(&thief.to_string(), "what");
     std::fs::write(&list, text).expect("written");
-    scene.sessions.look();
+    scene.sessions.poll_list();
     assert!(!comes(&key, thief) && !comes(&key, router));
 }

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::PORT;
-use crate::choice::Ports;
 use crate::io::secret::SecretError;
+use crate::traffic_policy::Ports;
 use crate::welcome::MOST_FORWARDS;
 
 /// Failure to read or change a partner's state.

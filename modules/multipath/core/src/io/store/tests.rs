@@ -13,7 +13,7 @@ fn ports(text: &str) -> Vec<Ports> {
     each.map(|one| one.parse().expect("ports")).collect()
 }
 
-fn paired(store: &Store) -> Vec<Paired> {
+fn paired(store: &Store) -> Vec<RouterEntry> {
     store.roll().expect("read").paired().cloned().collect()
 }
 
@@ -52,7 +52,7 @@ fn places_are_written_once() {
     assert_eq!(store.stamp(), after, "it was not written again");
     store.revoke("home").expect("revoked");
     let left = paired(&store);
-    assert_eq!((left.len(), left[0].place), (1, Some(1)));
+    assert_eq!((left.len(), left[0].address_index), (1, Some(1)));
     let told = store.revoke("home").expect_err("it is").to_string();
     assert!(told.contains("no router home"), "{told}");
 }

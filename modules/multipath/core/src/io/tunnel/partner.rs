@@ -10,7 +10,7 @@ use tracing::{debug, warn};
 
 use super::datagrams::{Came, Datagrams, Way};
 use super::{BURST, Clock, LONGEST, Tun, settings};
-use crate::io::serve::Serving;
+use crate::io::serve::PartnerState;
 use crate::io::sessions::Member;
 use crate::net::TunnelNet;
 use crate::session::SessionId;
@@ -52,7 +52,7 @@ impl End {
 struct Ends {
     tun: Tun,
     sockets: Datagrams,
-    serving: Arc<Serving>,
+    serving: Arc<PartnerState>,
     clock: Clock,
     ends: HashMap<SessionId, End>,
     /// Number of ends so far.
@@ -94,7 +94,7 @@ impl Default for Strays {
 }
 
 /// Carries packets of all routers, for ever.
-pub async fn run(tun: Tun, sockets: Datagrams, serving: Arc<Serving>) {
+pub async fn run(tun: Tun, sockets: Datagrams, serving: Arc<PartnerState>) {
     let mut ends = Ends {
         tun,
         sockets,
@@ -210,7 +210,7 @@ impl Ends {
                 tunnel,
                 number: self.number,
                 member: found.member,
-                own: own(net, found.place),
+                own: own(net, found.address_index),
                 said: None,
                 asked: HashMap::new(),
             };
@@ -235,7 +235,7 @@ impl Ends {
         {
             Ok(()) => {
                 end.asked(from, way);
-                end.member.heard();
+                end.member.mark_seen();
                 let now = self.clock.now();
                 if end.said.is_none_or(|said| now.saturating_sub(said) > HOUR) {
                     end.said = Some(now);
@@ -263,7 +263,7 @@ impl Ends {
         self.ends.retain(|id, end| match (sessions.find(*id), net) {
             (Some(found), Some(net)) => {
                 // A second end with the same keys must never exist: this end gets other addresses.
-                end.own = own(net, found.place);
+                end.own = own(net, found.address_index);
                 true
             }
             _ => false,

@@ -17,11 +17,11 @@ use nix::net::if_::if_nametoindex;
 use tracing::{debug, info, warn};
 
 use super::{BURST, Clock, LONGEST, Tun, settings};
+use crate::io::proxy_state::{ActiveSession, Health, PathInfo, ProxyState};
 use crate::io::router::forget_tunnelled;
-use crate::io::share::{Health, Known, Meeting, Share};
 use crate::net::given;
 use crate::tunnel::datagram::Header;
-use crate::tunnel::{Micros, Refused, Role, Tunnel};
+use crate::tunnel::{Micros, PacketError, Role, Tunnel};
 use crate::welcome::Welcome;
 use lines::{Lines, SessionTunnel};
 
@@ -33,7 +33,7 @@ const LINGER: Micros = 2_000_000;
 /// The router's end of all tunnels.
 struct End<'a> {
     tun: &'a Tun,
-    share: &'a Share,
+    share: &'a ProxyState,
     /// Index of the device.
     link: u32,
     /// Open since the first session.
@@ -52,7 +52,7 @@ struct End<'a> {
 }
 
 /// Carries packets, for ever. `link`: index of the device.
-pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
+pub async fn run(tun: Tun, link: u32, share: Arc<ProxyState>) {
     let (mut meetings, mut paths) = (share.meetings(), share.paths());
     meetings.mark_changed();
     let mut end = End {
@@ -113,14 +113,14 @@ fn networks(but: u32) -> io::Result<Vec<Prefix>> {
             IpAddr::V4(mask) => mask.to_bits().leading_ones(),
             IpAddr::V6(mask) => mask.to_bits().leading_ones(),
         };
-        Some(Prefix::around(address?, length as u8))
+        Some(Prefix::truncated(address?, length as u8))
     });
     Ok(networks.collect())
 }
 
 impl End<'_> {
     /// Follows the router's paths.
-    fn lead(&mut self, paths: &[Known]) {
+    fn lead(&mut self, paths: &[PathInfo]) {
         let now = self.clock.now();
         self.count(now);
         self.lines.follow(paths, &mut self.tunnels, now);
@@ -129,7 +129,7 @@ impl End<'_> {
     }
 
     /// Creates a tunnel for a new session, beside the one that works.
-    fn meet(&mut self, meeting: &Meeting) -> io::Result<()> {
+    fn meet(&mut self, meeting: &ActiveSession) -> io::Result<()> {
         self.count(self.clock.now());
         self.take_addresses(&meeting.welcome)?;
         let former = self.used().map(|used| self.tunnels.swap_remove(used));
@@ -199,7 +199,7 @@ impl End<'_> {
             };
             let tunnel = &mut self.tunnels[used].tunnel;
             match tunnel.packet_in(packet, self.clock.now()) {
-                Ok(()) | Err(Refused::NoPath) => {}
+                Ok(()) | Err(PacketError::NoPath) => {}
                 Err(error) => debug!(%error, "packet dropped"),
             }
         }

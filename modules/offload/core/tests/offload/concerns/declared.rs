@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kernel::kept::Kept;
+use kernel::element_statements::ElementStatements;
 use serde_json::json;
 use weir_offload_core::ruleset::{Kind, declare, read};
 
@@ -18,12 +18,12 @@ fn what_one_element_keeps_counts_as_declared() {
             {"chain": {"family": "inet", "table": "t", "name": "c", "handle": 1, "hook": "forward", "type": "filter"}},
             {"rule": {"family": "inet", "table": "t", "chain": "c", "handle": 9, "expr": [asks, {"drop": null}]}},
         ]});
-        let kept = Kept {
+        let kept = ElementStatements {
             set: set.parse().expect("a name"),
             statements: BTreeSet::from_iter(statements.iter().map(|name| (*name).to_owned())),
         };
         declare(&mut root, &[kept]);
-        let concerns = read(&root).expect("a ruleset").concerns;
+        let concerns = read(&root).expect("a ruleset").per_packet_rules;
         concerns
             .iter()
             .map(|concern| concern.kind)

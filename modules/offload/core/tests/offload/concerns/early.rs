@@ -21,7 +21,7 @@ fn before_conntrack(priority: i32, rules: &[Value], there: &[Value]) -> usize {
         all.push(json!({"rule": {"family": "inet", "table": "t", "chain": chain, "handle": 10 + number, "expr": rule}}));
     }
     let root = parse(&json!({ "nftables": all }).to_string()).expect("JSON");
-    let found = read(&root).expect("a ruleset").concerns;
+    let found = read(&root).expect("a ruleset").per_packet_rules;
     found
         .iter()
         .filter(|concern| touched(concern, Protocol::Tcp, 40_000, 80))

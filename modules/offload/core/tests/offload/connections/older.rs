@@ -1,8 +1,8 @@
 //! Connections that only a dump showed: their entries may send no events.
 
-use kernel::conntrack::Looked;
+use kernel::conntrack::ConnectionState;
 use kernel::{Connection, ConnectionId, Event, Source, status};
-use weir_offload_core::{Action, Decline, FlowId, Mark, Reading, Settings};
+use weir_offload_core::{Action, DeclineReason, FlowId, Mark, Reading, Settings};
 
 use crate::common::{Rig, UP, udp};
 
@@ -57,12 +57,12 @@ fn probes(actions: &[Action]) -> usize {
 /// Conntrack answers a poll.
 fn answer(rig: &mut Rig, connection: &Connection) -> Vec<Action> {
     let mut out = Vec::new();
-    let looked = Looked {
+    let looked = ConnectionState {
         connection: connection.clone(),
         unacknowledged: false,
         labels: [0; 16],
     };
-    rig.core.polled(&looked, rig.now, &mut out);
+    rig.core.on_poll_reply(&looked, rig.now, &mut out);
     out
 }
 
@@ -118,17 +118,21 @@ fn a_poll_finds_a_mark_a_label_a_state_and_a_successor() {
     marked.mark = 1;
     assert_eq!(
         answer(&mut rig, &marked),
-        [Action::Prove { flow: FlowId(0) }],
+        [Action::Invalidate { flow: FlowId(0) }],
         "rules may go by the mark"
     );
-    let looked = Looked {
+    let looked = ConnectionState {
         connection: marked.clone(),
         unacknowledged: false,
         labels: [1; 16],
     };
     let mut out = Vec::new();
-    rig.core.polled(&looked, rig.now, &mut out);
-    assert_eq!(out, [Action::Prove { flow: FlowId(0) }], "or by the label");
+    rig.core.on_poll_reply(&looked, rig.now, &mut out);
+    assert_eq!(
+        out,
+        [Action::Invalidate { flow: FlowId(0) }],
+        "or by the label"
+    );
     marked.mark = 0x15;
     assert_eq!(
         count(&answer(&mut rig, &marked), |action| matches!(
@@ -137,7 +141,7 @@ fn a_poll_finds_a_mark_a_label_a_state_and_a_successor() {
         )),
         1
     );
-    assert_eq!(rig.reason(&old(1).id), Some(Decline::OptedOut));
+    assert_eq!(rig.reason(&old(1).id), Some(DeclineReason::OptedOut));
 
     let mut rig = dumped(Settings::default(), &[old(1)]);
     let mut successor = old(1);
@@ -155,7 +159,7 @@ fn the_first_poll_ends_the_proofs_once() {
     second(&mut rig);
     for n in [1, 2] {
         let flow = FlowId(n - 1);
-        assert_eq!(answer(&mut rig, &old(n)), [Action::Prove { flow }]);
+        assert_eq!(answer(&mut rig, &old(n)), [Action::Invalidate { flow }]);
         assert_eq!(answer(&mut rig, &old(n)), [], "as it was");
     }
 }
@@ -164,7 +168,7 @@ fn the_first_poll_ends_the_proofs_once() {
 fn what_is_too_much_to_poll_stays_with_the_kernel_until_there_is_room() {
     let all: Vec<Connection> = (1..=MOST as u32 + 100).map(old).collect();
     let mut rig = dumped(Settings::default(), &all);
-    let refused = |rig: &Rig| rig.core.statistics().declined[Decline::Unreported.index()];
+    let refused = |rig: &Rig| rig.core.statistics().declined[DeclineReason::Unreported.index()];
     for _ in 0..10 {
         let passed = second(&mut rig);
         assert_eq!(refused(&rig), 100);
@@ -202,12 +206,12 @@ fn a_moment_without_a_proof_does_not_end_the_polling() {
     pass(&mut rig, 2, &[first, last]);
     pass(&mut rig, 4, &[last]);
     assert_eq!(rig.reason(a), None);
-    assert_eq!(rig.reason(b), Some(Decline::Unreported));
+    assert_eq!(rig.reason(b), Some(DeclineReason::Unreported));
     // A connection without a proof for long gives its place to another one.
     pass(&mut rig, 10, &[first, last]);
     pass(&mut rig, 2, &[first]);
     pass(&mut rig, 4, &[]);
-    assert_eq!(rig.reason(a), Some(Decline::Unreported));
+    assert_eq!(rig.reason(a), Some(DeclineReason::Unreported));
     assert_eq!(rig.reason(c), None);
 }
 
@@ -218,7 +222,7 @@ fn nothing_is_forwarded_while_conntrack_reports_nothing() {
         ..Settings::default()
     };
     let mut rig = dumped(blind.clone(), &[old(1)]);
-    assert_eq!(rig.reason(&old(1).id), Some(Decline::NoEvents));
+    assert_eq!(rig.reason(&old(1).id), Some(DeclineReason::NoEvents));
     let seen = rig.reload(Settings::default());
     assert!(
         seen.contains(&Action::Dump(Source::Conntrack)),

@@ -1,7 +1,7 @@
 //! More connections than room: waiting ones, forgotten ones, and the consequences.
 
 use kernel::{Connection, Event, Source, status};
-use weir_offload_core::{Action, Decline, FlowId, Settings};
+use weir_offload_core::{Action, DeclineReason, FlowId, Settings};
 
 use crate::common::{Rig, UP, udp};
 use crate::connections::{one, rig};
@@ -16,9 +16,9 @@ fn beyond_the_limit_connections_wait_for_room_in_order() {
         .map(|n| udp(n, &format!("10.0.0.{n}:1"), "192.0.2.1:53"))
         .collect();
     all.iter().for_each(|c| drop(rig.connection(c)));
-    assert_eq!(rig.reason(&all[2].id), Some(Decline::TableFull));
+    assert_eq!(rig.reason(&all[2].id), Some(DeclineReason::TableFull));
     assert_eq!(
-        rig.core.statistics().declined[Decline::TableFull.index()],
+        rig.core.statistics().declined[DeclineReason::TableFull.index()],
         2
     );
     rig.tell(Event::ConnectionGone(all[0].id));
@@ -40,17 +40,17 @@ fn a_refused_install_is_tried_again_a_second_later() {
     let mut rig = rig();
     let c = one();
     rig.connection(&c);
-    rig.refused(FlowId(0), Decline::TableFull);
-    assert_eq!(rig.reason(&c.id), Some(Decline::TableFull));
+    rig.refused(FlowId(0), DeclineReason::TableFull);
+    assert_eq!(rig.reason(&c.id), Some(DeclineReason::TableFull));
     assert_eq!(rig.connection(&c), [], "not at once");
     assert_eq!(rig.pass(500), []);
     assert_eq!(rig.pass(500).len(), 2);
     let (flow, _) = rig.core.flows().next().unwrap();
-    rig.refused(flow, Decline::Unsupported);
+    rig.refused(flow, DeclineReason::Unsupported);
     rig.pass(5_000);
     assert_eq!(rig.connection(&c), []);
-    assert_eq!(rig.reason(&c.id), Some(Decline::Unsupported));
-    rig.refused(FlowId(77), Decline::TableFull);
+    assert_eq!(rig.reason(&c.id), Some(DeclineReason::Unsupported));
+    rig.refused(FlowId(77), DeclineReason::TableFull);
     assert_eq!(rig.core.statistics().refusals, 2);
 }
 
@@ -128,7 +128,7 @@ fn beside_a_forgotten_one_a_connection_stays_declined() {
     rig.connection(&winner);
     rig.connection(&loser);
     assert_eq!(rig.core.flows().count(), 1);
-    assert_eq!(rig.reason(&winner.id), Some(Decline::Ambiguous));
+    assert_eq!(rig.reason(&winner.id), Some(DeclineReason::Ambiguous));
     rig.tell(Event::ConnectionGone(loser.id));
     rig.connection(&winner);
     assert_eq!(

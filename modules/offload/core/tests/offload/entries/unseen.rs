@@ -1,6 +1,6 @@
 //! Rules change, and conntrack may see the packets no more.
 
-use weir_offload_core::Decline;
+use weir_offload_core::DeclineReason;
 
 use crate::entries::world::{Policy, STEP, World};
 use crate::entries::{bound, settings, tcp_timeouts};
@@ -129,7 +129,7 @@ fn a_connection_that_is_seen_again_is_taken_over_again() {
     world.exchange(80_000);
     assert!(world.left, "{:?}", world.told);
     let id = world.connection.id;
-    assert_eq!(world.rig.reason(&id), Some(Decline::Untracked));
+    assert_eq!(world.rig.reason(&id), Some(DeclineReason::Untracked));
     let dump = |world: &mut World| {
         let left = world.beside.expires - world.rig.now;
         world.connection.timeout = Some((left / 1_000) as u32);

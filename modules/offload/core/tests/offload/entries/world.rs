@@ -1,7 +1,7 @@
 //! A connection by way of weir, and by way of the kernel alone: a small conntrack that sees every
 //! packet, and one that sees only packets that weir does not forward, plus weir's messages.
 
-use kernel::conntrack::Looked;
+use kernel::conntrack::ConnectionState;
 use kernel::{Connection, status};
 use weir_offload_core::{Action, FlowId, Millis, Reading, Settings};
 
@@ -209,7 +209,7 @@ impl World {
                         self.beside.unacknowledged = [*waits; 2];
                     }
                 }
-                Action::Prove { .. } | Action::Bump(_) => self.proven = [false; 2],
+                Action::Invalidate { .. } | Action::InvalidateAll(_) => self.proven = [false; 2],
                 Action::Remove { .. } => self.left = true,
                 Action::Relax(_) | Action::Dump(_) | Action::Probe(_) => {}
                 Action::Install { .. } => {
@@ -217,11 +217,11 @@ impl World {
                     self.proven = [false; 2];
                     (self.packets, self.octets) = ([0; 2], [0; 2]);
                 }
-                Action::Look(_) | Action::Poll(_) => {
+                Action::Query(_) | Action::Poll(_) => {
                     let left = self.beside.expires.saturating_sub(self.rig.now) / 1_000;
                     let mut connection = self.connection.clone();
                     connection.timeout = Some(left as u32);
-                    let looked = Looked {
+                    let looked = ConnectionState {
                         connection,
                         unacknowledged: self.beside.unacknowledged.contains(&true),
                         labels: [0; 16],
@@ -229,8 +229,8 @@ impl World {
                     let now = self.rig.now;
                     let mut more = Vec::new();
                     match action {
-                        Action::Poll(_) => self.rig.core.polled(&looked, now, &mut more),
-                        _ => self.rig.core.looked(&looked, now, &mut more),
+                        Action::Poll(_) => self.rig.core.on_poll_reply(&looked, now, &mut more),
+                        _ => self.rig.core.on_query_reply(&looked, now, &mut more),
                     }
                     self.apply(&more);
                 }
@@ -243,9 +243,9 @@ impl World {
     pub(crate) fn readings(&self) -> [Reading; 2] {
         std::array::from_fn(|d| Reading {
             packets: self.packets[d],
-            octets: self.octets[d],
+            bytes: self.octets[d],
             proven: self.proven[d],
-            shown: self.shown[d],
+            trials: self.shown[d],
             shown_length: self.shown_length[d],
         })
     }

@@ -27,7 +27,7 @@ fn the_core_plans_ports_anew_with_what_stands_on_them() {
     let actions = rig.tell(cake);
     let planned: Vec<_> = ports(&actions)
         .iter()
-        .map(|p| (p.name.as_str(), p.out))
+        .map(|p| (p.name.as_str(), p.egress))
         .collect();
     assert_eq!(planned, [("lan0", false), ("lan1", false)]);
     assert!(bumps(&actions) > 0);
@@ -49,7 +49,7 @@ fn the_core_plans_ports_anew_with_what_stands_on_them() {
     let actions = rig.tell(Event::Link(link(5, "lan1")));
     let plan = ports(&actions)[0];
     assert_eq!(
-        (plan.mac, plan.floods, plan.out),
+        (plan.mac, plan.floods, plan.egress),
         ([2, 0, 0, 0, 0, 5], false, true)
     );
 }
@@ -59,17 +59,17 @@ fn a_thousand_vlans_are_planned_once() {
     let mut rig = Rig::new(Settings::default());
     let eth0 = link(ETH0, "eth0");
     let mut out = Vec::new();
-    rig.core.handle(Event::Link(eth0.clone()), 0, &mut out);
+    rig.core.on_event(Event::Link(eth0.clone()), 0, &mut out);
     rig.core.facts(ETH0, facts(), 0, &mut out);
     for n in 0..1000 {
         rig.core
-            .handle(Event::Link(vlan(100 + n, &eth0, n as u16)), 0, &mut out);
+            .on_event(Event::Link(vlan(100 + n, &eth0, n as u16)), 0, &mut out);
         rig.core.facts(100 + n, facts(), 0, &mut out);
     }
     assert_eq!(out, []);
     rig.core.flush(&mut out);
     assert_eq!(ports(&out).len(), 1);
-    assert_eq!(ports(&out)[0].carries.len(), 1000);
+    assert_eq!(ports(&out)[0].upper_devices.len(), 1000);
     assert_eq!(out.len(), 2, "and the numbers");
     let before = out.len();
     rig.core.flush(&mut out);

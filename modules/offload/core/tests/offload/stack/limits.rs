@@ -51,8 +51,11 @@ fn what_must_not_be_skipped_forbids_one_way_or_both() {
                 (plan.limits[0].of.clone(), &plan.limits[0].reason),
                 (of.clone(), &expected)
             );
-            assert_eq!((plan.into, plan.out), (of != Use::In, of != Use::Out));
-            assert_eq!((plan.ppp_in, plan.ppp_out), (plan.into, plan.out));
+            assert_eq!((plan.ingress, plan.egress), (of != Use::In, of != Use::Out));
+            assert_eq!(
+                (plan.ppp_ingress, plan.ppp_egress),
+                (plan.ingress, plan.egress)
+            );
             let text = plan.limits[0].explain();
             assert!(
                 text.contains("netdev t c") && text.contains(name.unwrap_or("")),
@@ -91,17 +94,20 @@ fn what_must_not_be_skipped_forbids_one_way_or_both() {
 fn a_shaper_on_what_stands_on_a_port_keeps_what_leaves() {
     let shaped = |index| home_router().change(index, |l| l.qdisc = "cake".into());
     let plan = shaped(12).plan(ETH0);
-    assert_eq!((plan.into, plan.out, plan.direct), (true, false, true));
+    assert_eq!(
+        (plan.ingress, plan.egress, plan.direct),
+        (true, false, true)
+    );
     assert_eq!(
         plan.limits[0].reason,
         above("eth0.7", PortReason::Qdisc("cake".into()))
     );
     let plan = shaped(11).plan(5);
-    assert_eq!((plan.into, plan.out), (true, false));
+    assert_eq!((plan.ingress, plan.egress), (true, false));
     // On the port itself it is kept.
     let plan = shaped(ETH0).plan(ETH0);
     assert_eq!(
-        (plan.into, plan.out, plan.direct, plan.xdp_transmit),
+        (plan.ingress, plan.egress, plan.direct, plan.xdp_transmit),
         (true, true, false, false)
     );
 }
@@ -120,10 +126,13 @@ fn nothing_leaves_where_macsec_stands() {
             let plan = world.plan(port);
             let limits: Vec<_> = plan.limits.iter().map(|l| (&l.of, &l.reason)).collect();
             if !concerned.contains(&port) {
-                assert_eq!((plan.out, limits), (true, vec![]));
+                assert_eq!((plan.egress, limits), (true, vec![]));
                 continue;
             }
-            assert_eq!((plan.hook, plan.into, plan.out), (Hook::Xdp, true, false));
+            assert_eq!(
+                (plan.hook, plan.ingress, plan.egress),
+                (Hook::Xdp, true, false)
+            );
             let reason = above("macsec0", PortReason::NotYet("macsec".into()));
             assert_eq!(limits, [(&Use::Out, &reason)]);
         }
@@ -176,9 +185,9 @@ fn a_shaper_below_queues_or_a_rate_is_one() {
         (plan.hook, plan.direct, plan.xdp_transmit),
         (Hook::Xdp, false, false)
     );
-    assert!(plan.into && plan.out, "kept at the port itself");
+    assert!(plan.ingress && plan.egress, "kept at the port itself");
     let plan = shaped(12).plan(ETH0);
-    assert_eq!((plan.into, plan.out), (true, false));
+    assert_eq!((plan.ingress, plan.egress), (true, false));
     let reason = PortReason::Qdisc("tbf below mq".into());
     assert_eq!(plan.limits[0].reason, above("eth0.7", reason));
     let mut rig = Rig::new(Settings::default());
@@ -257,8 +266,8 @@ fn what_is_on_a_ppp_device_is_so_for_pppoe_on_every_port() {
     let flags = |world: &World| {
         [4, ETH0].map(|link| {
             let plan = world.plan(link);
-            assert!(plan.into && plan.out, "all else is as ever");
-            (plan.ppp_in, plan.ppp_out)
+            assert!(plan.ingress && plan.egress, "all else is as ever");
+            (plan.ppp_ingress, plan.ppp_egress)
         })
     };
     let shaped = home_router().change(80, |l| l.qdisc = "htb".into());
@@ -310,7 +319,7 @@ fn somebodys_xdp_above_keeps_what_comes_in() {
     let plan = home_router()
         .change(10, |l| l.xdp_program = Some(7))
         .plan(4);
-    assert_eq!((plan.into, plan.out), (false, true));
+    assert_eq!((plan.ingress, plan.egress), (false, true));
     assert_eq!(plan.limits[0].reason, above("br0", PortReason::ForeignXdp));
 }
 

@@ -66,10 +66,10 @@ fn ports_of_a_switch_are_ports_and_its_conduit_is_left_alone() {
                         (plan.hook, plan.reason),
                         (Hook::Tc, PortReason::NoNativeXdp)
                     );
-                    assert!(plan.into && plan.out && plan.floods && plan.direct);
+                    assert!(plan.ingress && plan.egress && plan.floods && plan.direct);
                     assert_eq!((plan.mac, plan.tagging), ([2, 0, 0, 0, 0, 10], None));
                     assert_eq!(
-                        (plan.carries.as_slice(), plan.stands_on.len()),
+                        (plan.upper_devices.as_slice(), plan.lower_devices.len()),
                         (&["br0".to_owned()][..], 0)
                     );
                 }
@@ -103,7 +103,7 @@ fn a_conduit_is_the_port_where_the_user_asks_for_it() {
             let plan = world.plan(ETH0);
             assert_eq!((plan.hook, plan.reason), (wish, PortReason::Asked));
             assert_eq!((plan.tagging.as_deref(), plan.floods), (Some(tag), true));
-            assert_eq!(plan.carries, ["lan1", "lan2", "br0"]);
+            assert_eq!(plan.upper_devices, ["lan1", "lan2", "br0"]);
             for upper in [4, 5, 10] {
                 assert_eq!(world.plan(upper).reason, below(&["eth0"], &[]));
             }

@@ -3,7 +3,7 @@
 use std::io;
 
 use answers::Port;
-use runtime::output::{Output, WIDTH, harmless, wrap};
+use runtime::output::{Output, WIDTH, sanitize, wrap};
 
 /// Groups devices by equal notes, in the order of the first of each.
 pub(super) fn alike<'a, T: PartialEq>(
@@ -21,7 +21,7 @@ pub(super) fn alike<'a, T: PartialEq>(
 
 /// A sentence, its second line and those after it indented.
 pub(super) fn said(text: &str, output: &mut Output<'_>) -> io::Result<()> {
-    for (number, line) in wrap(&harmless(text), WIDTH - 2).into_iter().enumerate() {
+    for (number, line) in wrap(&sanitize(text), WIDTH - 2).into_iter().enumerate() {
         let indent = if number == 0 { "" } else { "  " };
         output.line(&format!("{indent}{line}"))?;
     }

@@ -28,7 +28,7 @@ fn a_browser_takes_its_own_place() {
     come(&mut guests, 1, 70);
     come(&mut guests, 2, 71);
     let out = come(&mut guests, 3, 71);
-    assert!(out.contains(&Change::Refuse([2, 0, 0, 0, 0, 2])), "{out:?}");
+    assert!(out.contains(&Change::Block([2, 0, 0, 0, 0, 2])), "{out:?}");
     let inside: Vec<u8> = guests.guests().map(|(mac, _)| mac[5]).collect();
     assert_eq!(inside, [1, 3]);
     assert_eq!(guests.token(&[2, 0, 0, 0, 0, 3]), Some(71));

@@ -1,7 +1,7 @@
 //! Vouchers whose time passes only while a device is on-line.
 
 use super::*;
-use crate::guests::record::LOOK;
+use crate::guests::voucher_record::LOOK;
 
 const MINUTE: Millis = 60_000;
 
@@ -18,13 +18,13 @@ fn inside() -> Guests {
 
 fn rest(guests: &mut Guests, now: Millis) -> Vec<Change> {
     let mut out = Vec::new();
-    guests.rest(now, &mut out);
+    guests.pause_idle(now, &mut out);
     out
 }
 
 fn moved(guests: &mut Guests, now: Millis) -> Vec<Change> {
     let mut out = Vec::new();
-    guests.moved(&at(2), 100, now, &mut out);
+    guests.add_traffic(&at(2), 100, now, &mut out);
     out
 }
 
@@ -35,7 +35,7 @@ fn left(guests: &Guests, now: Millis) -> Option<Millis> {
 #[test]
 fn time_stands_still_while_nothing_is_seen() {
     let mut guests = inside();
-    assert!(guests.counts());
+    assert!(guests.needs_counters());
     assert!(moved(&mut guests, 10 * MINUTE).is_empty());
     assert!(rest(&mut guests, 11 * MINUTE - 1).is_empty());
     // Silent time does not count; the kernel has a little more.
@@ -50,7 +50,7 @@ fn time_stands_still_while_nothing_is_seen() {
     assert!(rest(&mut guests, 11 * MINUTE + 25 * MINUTE - 1).is_empty());
     let out = rest(&mut guests, 11 * MINUTE + 25 * MINUTE);
     assert!(
-        out.contains(&Change::Address(ONE, at(2), Some(51 * MINUTE))),
+        out.contains(&Change::AddAddress(ONE, at(2), Some(51 * MINUTE))),
         "{out:?}"
     );
     // Time resumes with the first packet, and the kernel has it to the second.
@@ -67,9 +67,9 @@ fn what_rests_is_not_over_and_what_ran_out_does_not_rest() {
     moved(&mut guests, HOUR - 1000);
     let mut out = Vec::new();
     guests.expire((HOUR, WALL), &mut out);
-    assert!(out.contains(&Change::Refuse(ONE)), "{out:?}");
+    assert!(out.contains(&Change::Block(ONE)), "{out:?}");
     assert!(rest(&mut guests, 3 * HOUR).is_empty());
-    assert!(!guests.counts());
+    assert!(!guests.needs_counters());
 }
 
 /// After a restart, weir does not know which devices are on-line.
@@ -79,14 +79,14 @@ fn it_rests_over_a_new_start() {
     moved(&mut guests, 10 * MINUTE);
     let mut kept = None;
     for change in rest(&mut guests, 20 * MINUTE) {
-        if let Change::Keep(voucher) = change {
+        if let Change::Persist(voucher) = change {
             kept = Some(*voucher);
         }
     }
     let mut out = Vec::new();
     let mut guests = Guests::new(kept, 0, &mut out);
     assert_eq!(out, [Change::Admit(ONE, Some(51 * MINUTE))]);
-    guests.seen(ONE, at(2), 0, &mut out);
+    guests.assign_address(ONE, at(2), 0, &mut out);
     assert_eq!(left(&guests, HOUR), Some(50 * MINUTE));
     moved(&mut guests, HOUR);
     assert_eq!(left(&guests, HOUR + MINUTE), Some(49 * MINUTE - LOOK));

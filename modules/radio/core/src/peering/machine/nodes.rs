@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::Mac;
 
-use crate::peering::peer::{CONFIRM, Call, Peer};
+use crate::peering::messages::{Action, EndReason, PeerReport, State, WaitReason};
+use crate::peering::peer::{CONFIRM, CallState, Peer};
 use crate::peering::settings::Settings;
-use crate::peering::told::{Action, Shown, State, Waits, Why};
 
 /// Nodes that are remembered at most, peers and others: all prove the secret.
 pub const MOST: usize = 64;
@@ -68,7 +68,7 @@ impl Nodes {
     }
 
     /// Ends and forgets all.
-    pub fn clear(&mut self, why: Why, out: &mut Vec<Action>) {
+    pub fn clear(&mut self, why: EndReason, out: &mut Vec<Action>) {
         self.macs().iter().for_each(|mac| self.end(mac, why, out));
         self.peers.clear();
     }
@@ -89,8 +89,8 @@ impl Nodes {
     }
 
     /// Reports on all nodes, by address.
-    pub fn shown(&self, settings: &Settings) -> impl Iterator<Item = Shown> {
-        self.peers.iter().map(|(mac, peer)| Shown {
+    pub fn shown(&self, settings: &Settings) -> impl Iterator<Item = PeerReport> {
+        self.peers.iter().map(|(mac, peer)| PeerReport {
             mac: *mac,
             name: peer.name.clone(),
             state: self.state(settings, mac, peer),
@@ -109,15 +109,19 @@ impl Nodes {
         match (&peer.link, &peer.call) {
             (Some(link), _) if link.confirmed.is_none() => State::Alive,
             (Some(_), _) => State::Installed,
-            (None, Call::None) if self.is_admitted(settings, mac, peer) => State::Seen,
-            (None, Call::None) => State::Waiting,
+            (None, CallState::None) if self.is_admitted(settings, mac, peer) => State::Seen,
+            (None, CallState::None) => State::Waiting,
             (None, _) => State::Handshake,
         }
     }
 
-    fn waits(&self, settings: &Settings, mac: &Mac, peer: &Peer) -> Option<Waits> {
+    fn waits(&self, settings: &Settings, mac: &Mac, peer: &Peer) -> Option<WaitReason> {
         let faint = peer.signal().is_some_and(|it| it < settings.admit);
-        let why = if faint { Waits::Faint } else { Waits::Full };
+        let why = if faint {
+            WaitReason::Faint
+        } else {
+            WaitReason::Full
+        };
         (self.state(settings, mac, peer) == State::Waiting).then_some(why)
     }
 
@@ -169,7 +173,7 @@ impl Nodes {
         let Some(peer) = self.peers.get_mut(&mac) else {
             return;
         };
-        peer.call = Call::Installing {
+        peer.call = CallState::Installing {
             session: None,
             instance: None,
             caller: false,
@@ -194,7 +198,7 @@ impl Nodes {
             .filter(|(_, peer)| peer.element.is_none())
             .min_by_key(|(_, peer)| peer.signal());
         if let Some(mac) = weakest.map(|(mac, _)| *mac) {
-            self.end(&mac, Why::Displaced, out);
+            self.end(&mac, EndReason::Displaced, out);
         }
     }
 
@@ -218,7 +222,7 @@ impl Nodes {
         };
         let Some((idle, lost)) = told else {
             let keyed = link.session.is_some();
-            self.end(&mac, Why::Lost, out);
+            self.end(&mac, EndReason::Lost, out);
             if keyed {
                 out.push(Action::Renew);
             }
@@ -236,35 +240,35 @@ impl Nodes {
             peer.seen = peer.seen.max(now.saturating_sub(idle));
         }
         if idle >= inactive && !clear {
-            self.end(&mac, Why::Inactive, out);
+            self.end(&mac, EndReason::Inactive, out);
         } else if grown >= failed && idle >= inactive / 4 {
-            self.end(&mac, Why::Failing, out);
+            self.end(&mac, EndReason::Failing, out);
         }
     }
 
     /// Removes a node's state from the kernel; the node stays in the list.
-    pub fn end(&mut self, mac: &Mac, why: Why, out: &mut Vec<Action>) {
+    pub fn end(&mut self, mac: &Mac, why: EndReason, out: &mut Vec<Action>) {
         let Some(peer) = self.peers.get_mut(mac) else {
             return;
         };
-        peer.call = Call::None;
+        peer.call = CallState::None;
         // A refused installation is half done: the device may exist.
-        if peer.link.take().is_some() || why == Why::Refused {
+        if peer.link.take().is_some() || why == EndReason::Refused {
             out.push(Action::Remove(*mac, peer.name.clone(), why));
         }
     }
 
     /// Returns the reason if a peering must end.
-    pub fn over(&self, settings: &Settings, now: u64, mac: &Mac) -> Option<Why> {
+    pub fn over(&self, settings: &Settings, now: u64, mac: &Mac) -> Option<EndReason> {
         let peer = self.peers.get(mac)?;
         let link = peer.link.as_ref()?;
         let release = settings.release;
         if now >= peer.seen + settings.silent {
-            Some(Why::Silent)
+            Some(EndReason::Silent)
         } else if peer.signal().is_some_and(|signal| signal < release) {
-            Some(Why::Weak)
+            Some(EndReason::Weak)
         } else if link.is_asking() && now >= link.since + CONFIRM[1] {
-            Some(Why::Unconfirmed)
+            Some(EndReason::Unconfirmed)
         } else {
             None
         }

@@ -6,7 +6,8 @@ use kernel::Mac;
 use kernel::nl80211::PairwiseKey;
 
 use super::super::{
-    Action, Beacon, Element, Event, Instance, Machine, NodeKey, Secret, Settings, Shown, State, Why,
+    Action, Beacon, Element, EndReason, Event, Instance, Machine, NodeKey, PeerReport, Secret,
+    Settings, State,
 };
 
 pub const SSID: &[u8] = b"freifunk";
@@ -47,7 +48,7 @@ pub struct Node {
     pub stations: BTreeMap<Mac, Option<PairwiseKey>>,
     /// All keys that were ever installed.
     pub keys: Vec<PairwiseKey>,
-    pub removed: Vec<(Mac, Why)>,
+    pub removed: Vec<(Mac, EndReason)>,
     pub listens: bool,
     /// Neither beacons nor anything else comes from it.
     pub off: bool,
@@ -273,7 +274,7 @@ impl Air {
     }
 
     /// Returns what a node reports about another.
-    pub fn shown(&self, at: usize, of: usize) -> Option<Shown> {
+    pub fn shown(&self, at: usize, of: usize) -> Option<PeerReport> {
         let mac = self.nodes[of].mac;
         let mut shown = self.nodes[at].machine.shown();
         shown.find(|shown| shown.mac == mac)

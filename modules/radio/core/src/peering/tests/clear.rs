@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Element, Event, Instance, NodeKey, Settings, State, Why};
+use super::super::{Element, EndReason, Event, Instance, NodeKey, Settings, State};
 use super::air::{Air, SSID, beacon, forged, mac, machine, secret};
 
 fn clear(settings: &mut Settings) {
@@ -62,7 +62,7 @@ fn it_goes_once_its_beacons_are_not_heard_and_comes_back() {
     let mut air = open(1);
     heard(&mut air, &[foreign(9)], 1000);
     air.run(6000);
-    assert_eq!(air.nodes[0].removed, [(mac(9), Why::Silent)]);
+    assert_eq!(air.nodes[0].removed, [(mac(9), EndReason::Silent)]);
     assert!(air.nodes[0].devices.is_empty());
     heard(&mut air, &[foreign(9)], 300);
     assert_eq!(air.nodes[0].devices.len(), 1);
@@ -85,7 +85,7 @@ fn it_is_alive_while_something_comes_from_it() {
     assert_eq!(state(&air), Some(State::Installed));
     // Frames to the node are lost, and none come back.
     air.happen(0, Event::Counted(mac(9), Some((5000, 20))));
-    assert_eq!(air.nodes[0].removed, [(mac(9), Why::Failing)]);
+    assert_eq!(air.nodes[0].removed, [(mac(9), EndReason::Failing)]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn signal_lists_and_limits_hold_for_it_too() {
     assert_eq!(air.nodes[0].devices.len(), 1);
     air.signal = -90;
     heard(&mut air, &[foreign(9)], 5000);
-    assert_eq!(air.nodes[0].removed, [(mac(9), Why::Weak)]);
+    assert_eq!(air.nodes[0].removed, [(mac(9), EndReason::Weak)]);
 
     for list in [true, false] {
         let lists = |settings: &mut Settings| {
@@ -188,7 +188,7 @@ fn who_was_taken_in_clear_and_proves_itself_then_has_a_key_from_then_on() {
     air.nodes[1].off = false;
     air.run(500);
     assert!(air.is_whole());
-    assert_eq!(air.nodes[0].removed, [(mac(2), Why::Proven)]);
+    assert_eq!(air.nodes[0].removed, [(mac(2), EndReason::Proven)]);
     assert!(air.nodes[0].stations[&mac(2)].is_some());
     // A forged element in the name of one in clear does nothing to it.
     heard(&mut air, &[foreign(9)], 300);
@@ -224,7 +224,7 @@ fn a_flood_gets_no_more_than_the_limit_and_who_has_the_secret_comes_in() {
     assert_eq!(air.state(0, 1), Some(State::Alive));
     assert_eq!(air.nodes[0].devices.len(), 8);
     let why: Vec<_> = air.nodes[0].removed.iter().map(|it| it.1).collect();
-    assert_eq!(why, [Why::Displaced]);
+    assert_eq!(why, [EndReason::Displaced]);
 }
 
 /// Eight that prove the secret leave no place for one that does not.

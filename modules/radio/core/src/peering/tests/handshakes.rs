@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::super::element::Instance;
 use super::super::frame::{Frame, Kind};
-use super::super::handshake::{Caller, HandshakeError, Party, Place, answer};
+use super::super::handshake::{HandshakeContext, HandshakeError, Initiator, Party, answer};
 use super::super::peer::CONFIRM;
 use super::super::{Action, Beacon, Event, Machine, NodeKey, Secret, State};
 use super::air::{Air, FREQUENCY, SSID, beacon, mac, machine, secret};
@@ -15,8 +15,8 @@ fn party(number: u8) -> Party {
     }
 }
 
-fn place() -> Place<'static> {
-    Place {
+fn place() -> HandshakeContext<'static> {
+    HandshakeContext {
         caller: party(1),
         called: party(2),
         frequency: FREQUENCY,
@@ -32,7 +32,7 @@ fn node(number: u8) -> NodeKey {
 fn both_have_one_key_and_each_time_another() -> Result<(), HandshakeError> {
     let mut keys = Vec::new();
     for _ in 0..3 {
-        let (mut caller, hello) = Caller::begin(&secret(), &node(1), &place())?;
+        let (mut caller, hello) = Initiator::begin(&secret(), &node(1), &place())?;
         let (called, body) = answer(&secret(), &node(2), &place(), &hello)?;
         // An invalid proof does not end the handshake.
         let mut wrong = body.clone();
@@ -56,8 +56,8 @@ fn both_have_one_key_and_each_time_another() -> Result<(), HandshakeError> {
 
 #[test]
 fn a_hello_is_for_one_place_and_time() -> Result<(), HandshakeError> {
-    let (_, hello) = Caller::begin(&secret(), &node(1), &place())?;
-    let others: [fn(&mut Place<'static>); 6] = [
+    let (_, hello) = Initiator::begin(&secret(), &node(1), &place())?;
+    let others: [fn(&mut HandshakeContext<'static>); 6] = [
         |place| place.caller.mac = mac(9),
         |place| place.called.mac = mac(9),
         |place| place.caller.instance = Instance([9; 8]),
@@ -78,13 +78,13 @@ fn a_hello_is_for_one_place_and_time() -> Result<(), HandshakeError> {
 #[test]
 fn neither_a_stranger_nor_another_node_is_answered() -> Result<(), HandshakeError> {
     let stranger = Secret::new(b"another secret, just as long").expect("long enough");
-    let (_, hello) = Caller::begin(&stranger, &node(1), &place())?;
+    let (_, hello) = Initiator::begin(&stranger, &node(1), &place())?;
     assert!(answer(&secret(), &node(2), &place(), &hello).is_err());
     // A node that knows the secret calls in the name of the first.
-    let (_, hello) = Caller::begin(&secret(), &node(3), &place())?;
+    let (_, hello) = Initiator::begin(&secret(), &node(3), &place())?;
     assert!(answer(&secret(), &node(2), &place(), &hello).is_err());
     // An answer of one that has not the key of the called.
-    let (mut caller, hello) = Caller::begin(&secret(), &node(1), &place())?;
+    let (mut caller, hello) = Initiator::begin(&secret(), &node(1), &place())?;
     assert!(answer(&secret(), &node(3), &place(), &hello).is_err());
     assert!(caller.end(&[7; 48]).is_err());
     Ok(())
@@ -94,7 +94,7 @@ fn neither_a_stranger_nor_another_node_is_answered() -> Result<(), HandshakeErro
 fn nothing_secret_is_printed() {
     let text = format!("{:?} {:?}", secret(), node(1));
     assert_eq!(text, "Secret(..) NodeKey(..)");
-    let (caller, _) = Caller::begin(&secret(), &node(1), &place()).expect("random numbers");
+    let (caller, _) = Initiator::begin(&secret(), &node(1), &place()).expect("random numbers");
     assert_eq!(format!("{caller:?}"), "Caller(..)");
     let mut air = Air::usual(2);
     air.run(1000);

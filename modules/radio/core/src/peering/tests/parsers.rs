@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::super::element::{Element, Instance};
 use super::super::frame::{Frame, Kind, LONGEST};
-use super::super::{Beacon, Secret, secret::Weak};
+use super::super::{Beacon, Secret, secret::TooShort};
 use super::air::{SSID, beacon, forged, mac, secret};
 
 #[test]
@@ -97,8 +97,8 @@ fn a_frame_octet_by_octet() {
 
 #[test]
 fn a_short_secret_is_none() {
-    assert_eq!(Secret::new(&[1; 15]).err(), Some(Weak(15)));
-    assert!(Weak(15).to_string().contains("16"));
+    assert_eq!(Secret::new(&[1; 15]).err(), Some(TooShort(15)));
+    assert!(TooShort(15).to_string().contains("16"));
 }
 
 proptest! {

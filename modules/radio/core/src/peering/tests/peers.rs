@@ -1,5 +1,7 @@
 use super::super::peer::CONFIRM;
-use super::super::{Beacon, Element, Event, Instance, NodeKey, State, Waits, Why, attach};
+use super::super::{
+    Beacon, Element, EndReason, Event, Instance, NodeKey, State, WaitReason, attach,
+};
 use super::air::{Air, FREQUENCY, SSID, beacon, forged, mac, machine, secret};
 
 #[test]
@@ -107,7 +109,7 @@ fn whose_frames_come_with_the_key_is_there_without_beacons() {
     assert_eq!(air.nodes[0].removed, []);
     air.nodes[1].off = true;
     air.run(6_000);
-    assert_eq!(air.nodes[0].removed, [(mac(2), Why::Inactive)]);
+    assert_eq!(air.nodes[0].removed, [(mac(2), EndReason::Inactive)]);
 }
 
 #[test]
@@ -138,7 +140,7 @@ fn whose_program_died_is_removed_though_its_beacons_go_on() {
         air.run(100);
         air.said(1, &stale);
     }
-    assert_eq!(air.nodes[0].removed, [(mac(2), Why::Inactive)]);
+    assert_eq!(air.nodes[0].removed, [(mac(2), EndReason::Inactive)]);
     assert_ne!(air.state(0, 1), Some(State::Alive));
 }
 
@@ -190,7 +192,7 @@ fn who_is_faint_waits_and_who_becomes_faint_goes_later() {
     air.run(100);
     air.signal = -90;
     air.run(10_000);
-    assert_eq!(air.nodes[0].removed, [(mac(2), Why::Weak)]);
+    assert_eq!(air.nodes[0].removed, [(mac(2), EndReason::Weak)]);
 }
 
 #[test]
@@ -203,7 +205,7 @@ fn why_one_waits_and_since_when_one_is_a_peer_is_told() {
     };
     air.signal = -76;
     air.run(1000);
-    assert_eq!(told(&air), (Some(Waits::Faint), None));
+    assert_eq!(told(&air), (Some(WaitReason::Faint), None));
     air.signal = -74;
     air.run(3000);
     let (waits, since) = told(&air);
@@ -216,7 +218,7 @@ fn why_one_waits_and_since_when_one_is_a_peer_is_told() {
     // A node that left is no longer a peer.
     air.signal = -90;
     air.run(10_000);
-    assert_eq!(told(&air), (Some(Waits::Faint), None));
+    assert_eq!(told(&air), (Some(WaitReason::Faint), None));
 
     let one = |settings: &mut super::super::Settings| settings.most = 1;
     let mut air = Air::of(
@@ -229,11 +231,11 @@ fn why_one_waits_and_since_when_one_is_a_peer_is_told() {
     let all = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
     assert!(
         all.iter()
-            .any(|(at, of)| waits(*at, *of) == Some(Waits::Full))
+            .any(|(at, of)| waits(*at, *of) == Some(WaitReason::Full))
     );
     assert!(
         all.iter()
-            .all(|(at, of)| waits(*at, *of) != Some(Waits::Faint))
+            .all(|(at, of)| waits(*at, *of) != Some(WaitReason::Faint))
     );
 }
 
@@ -350,7 +352,7 @@ fn what_the_kernel_refuses_is_taken_back_and_tried_again() {
         air.nodes[1]
             .removed
             .iter()
-            .all(|(_, why)| *why == Why::Refused)
+            .all(|(_, why)| *why == EndReason::Refused)
     );
     assert!(!air.nodes[1].removed.is_empty());
     air.nodes[1].refuses = false;
@@ -363,7 +365,7 @@ fn another_channel_ends_all_and_begins_anew() {
     let mut air = Air::usual(2);
     air.run(1000);
     air.happen(0, Event::Channel(FREQUENCY + 5));
-    assert_eq!(air.nodes[0].removed, [(mac(2), Why::Channel)]);
+    assert_eq!(air.nodes[0].removed, [(mac(2), EndReason::Channel)]);
     // The node is alone there, although it still receives frames of the other.
     air.run(3000);
     assert!(air.nodes[0].devices.is_empty());

@@ -2,7 +2,7 @@
 //! frames as an emulated machine sends.
 
 use super::air::Air;
-use crate::power::{Controller, Ladder, Predecessor, Settings};
+use crate::power::{Controller, PowerLevels, Predecessor, Settings};
 
 /// Before it is measured, for so long, and in pieces of which the scenario changes, ms.
 const WARM: u64 = 3000;
@@ -60,7 +60,7 @@ fn medians(way: Way, mut begin: impl FnMut() -> Box<dyn FnMut(&mut Air)>) -> (f6
 /// search that believes it goes down too far.
 #[test]
 fn rate_control_that_climbs_does_not_mislead() {
-    let powers = || Ladder::between(1, 20, 2).powers().to_vec();
+    let powers = || PowerLevels::between(1, 20, 2).powers().to_vec();
     for (name, way) in SCENARIOS {
         let most = medians(way, || Box::new(|air| air.run_free(PIECE)));
         let ours = medians(way, || {

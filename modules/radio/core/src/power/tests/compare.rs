@@ -1,7 +1,7 @@
 //! Ours beside the logic that was before it, in scenarios of `weir bench radio`, in a moment.
 
 use super::air::Air;
-use crate::power::{Controller, Ladder, Predecessor, Settings};
+use crate::power::{Controller, PowerLevels, Predecessor, Settings};
 
 /// Time of a scenario, ms.
 const TIME: u64 = 60_000;
@@ -47,7 +47,7 @@ fn no_less_is_carried_and_less_is_radiated() {
     ];
     for (frames, lags) in cases {
         for (name, way) in SCENARIOS {
-            let powers = || Ladder::between(1, 20, 2).powers().to_vec();
+            let powers = || PowerLevels::between(1, 20, 2).powers().to_vec();
             let mut control = Controller::new(Settings::default(), powers()).unwrap();
             let ours = run(way, frames, lags, |air| air.run(&mut control, PIECE));
             let mut before = Predecessor::new(powers()).unwrap();

@@ -1,11 +1,11 @@
 //! A power for each station.
 
 use super::air::{Air, STEP};
-use crate::power::{Controller, Each, Entry, Mac, Reading, Reason, Settings};
+use crate::power::{Controller, Entry, Mac, Reading, Reason, Settings, StationControllers};
 
 const POWERS: [i32; 11] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20];
 
-fn run(air: &mut Air, each: &mut Each, time: u64) {
+fn run(air: &mut Air, each: &mut StationControllers, time: u64) {
     for _ in 0..time / STEP {
         let reading = air.step();
         let decided = each.step(air.now, &reading);
@@ -16,8 +16,8 @@ fn run(air: &mut Air, each: &mut Each, time: u64) {
     }
 }
 
-fn each() -> Each {
-    Each::new(Settings::default(), POWERS.to_vec()).unwrap()
+fn each() -> StationControllers {
+    StationControllers::new(Settings::default(), POWERS.to_vec()).unwrap()
 }
 
 fn mac(number: u8) -> Mac {
@@ -93,5 +93,5 @@ fn stations_come_and_go() {
     let mut begun = air.log[from..].iter();
     let trial = begun.find(|entry| entry.reason == Reason::Trial);
     assert_eq!(trial.map(|entry| entry.power), Some(8));
-    assert!(Each::new(Settings::default(), Vec::new()).is_err());
+    assert!(StationControllers::new(Settings::default(), Vec::new()).is_err());
 }

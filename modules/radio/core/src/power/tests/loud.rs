@@ -1,7 +1,7 @@
 //! Stations with loud acknowledgements: near, or with much power of their own.
 
 use super::air::Air;
-use crate::power::{Controller, Ladder, Reason, Settings};
+use crate::power::{Controller, PowerLevels, Reason, Settings};
 
 const TIME: u64 = 20_000;
 
@@ -11,7 +11,7 @@ fn run(loss: f64, ack: i8, seed: u64) -> (i32, i32, f64) {
     let mut air = Air::of(&[loss]).seeded(seed);
     air.all[0].frames = 178.0;
     air.all[0].station.ack_signal = Some(ack);
-    let powers = Ladder::between(1, 20, 2).powers().to_vec();
+    let powers = PowerLevels::between(1, 20, 2).powers().to_vec();
     let mut control = Controller::new(Settings::default(), powers).unwrap();
     air.run(&mut control, TIME);
     let first = air.log.iter().find(|it| it.reason == Reason::Trial);

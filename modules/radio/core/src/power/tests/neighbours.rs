@@ -2,7 +2,7 @@
 //! sent then, and losses come in bursts.
 
 use super::air::Air;
-use crate::power::{Controller, Ladder, Settings};
+use crate::power::{Controller, PowerLevels, Settings};
 
 const TIME: u64 = 20_000;
 /// A sender with less power, dBm, does not reach the other access point.
@@ -14,7 +14,7 @@ const SEEDS: u64 = 20;
 
 /// Throughput of both, and the mean power of one from the fifth second to the tenth, mW.
 fn run(seed: u64, (busy, loses): (f64, f64), acks: bool, controls: bool) -> (f64, f64) {
-    let powers = Ladder::between(1, 20, 2).powers().to_vec();
+    let powers = PowerLevels::between(1, 20, 2).powers().to_vec();
     let mut both = [0, 1].map(|number| {
         let mut air = Air::of(&[62.0]).seeded(2 * seed + number);
         air.neighbour.busy = busy;

@@ -1,11 +1,11 @@
 //! Behaviour for a while after a station's throughput fell.
 
 use super::air::Air;
-use crate::power::{Controller, Ladder, Settings};
+use crate::power::{Controller, PowerLevels, Settings};
 
 /// Counts the changes of power in the eight seconds after a wall came.
 fn changes(loss: f64, wall: f64, seed: u64) -> usize {
-    let powers = Ladder::between(1, 20, 2).powers().to_vec();
+    let powers = PowerLevels::between(1, 20, 2).powers().to_vec();
     let mut control = Controller::new(Settings::default(), powers).unwrap();
     let mut air = Air::of(&[loss]).with_kernel(seed);
     air.all[0].frames = 1000.0;

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use crate::power::{
-    Controller, Counters, Ladder, Log, Mac, NoLadder, Prior, Priors, Reading, Reason, Settings,
-    Station, Tally, Verdict,
+    Controller, Counters, Log, Mac, NoPowers, PowerLevels, Prior, Priors, Reading, Reason,
+    Settings, Station, Tally, Verdict,
 };
 
 fn station() -> impl Strategy<Value = Station> {
@@ -67,11 +67,11 @@ fn counters_go_round_and_begin_anew() {
 
 #[test]
 fn ladders() {
-    assert_eq!(Ladder::new(vec![]), Err(NoLadder));
-    assert_eq!(Ladder::new(vec![9, 3, 9]).unwrap().powers(), [3, 9]);
-    assert_eq!(Ladder::between(0, 20, 6).powers(), [2, 8, 14, 20]);
-    assert_eq!(Ladder::between(30, 20, 0).powers(), [20]);
-    let ladder = Ladder::between(0, 20, 5);
+    assert_eq!(PowerLevels::new(vec![]), Err(NoPowers));
+    assert_eq!(PowerLevels::new(vec![9, 3, 9]).unwrap().powers(), [3, 9]);
+    assert_eq!(PowerLevels::between(0, 20, 6).powers(), [2, 8, 14, 20]);
+    assert_eq!(PowerLevels::between(30, 20, 0).powers(), [20]);
+    let ladder = PowerLevels::between(0, 20, 5);
     assert_eq!(
         (ladder.place(11), ladder.place(99), ladder.place(-9)),
         (3, 4, 0)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use radio_core::peering::Machine;
 use tracing::{debug, warn};
 
-use crate::again::Again;
+use crate::backoff::Backoff;
 use crate::peering::hostapd::Hostapd;
 
 /// Interval of repeated announcements: a hostapd that read its file again forgot the element.
@@ -19,7 +19,7 @@ pub struct Announcer {
     hostapd: Option<Hostapd>,
     said: Instant,
     /// Schedule of tries after hostapd did not answer.
-    tells: Again,
+    tells: Backoff,
     /// Reason why a client could use a peer's address.
     open: Option<String>,
 }
@@ -35,7 +35,7 @@ impl Announcer {
         let mut announcer = Self {
             hostapd,
             said: Instant::now(),
-            tells: Again::new(),
+            tells: Backoff::new(),
             open: None,
         };
         announcer.deny(machine, true);

@@ -64,7 +64,7 @@ fn reading(numbers: &[u8], now: u64) -> Reading {
 }
 
 fn each() -> Search {
-    let each = Each::new(Settings::default(), vec![4, 12, 20]).expect("powers");
+    let each = StationControllers::new(Settings::default(), vec![4, 12, 20]).expect("powers");
     Search::of_each(each, 20)
 }
 

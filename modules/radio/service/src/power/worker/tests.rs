@@ -73,8 +73,8 @@ impl AccessPoint for MadeUp {
         Ok(Some(20 * HUNDREDTHS))
     }
 
-    fn former(&mut self) -> Result<Option<Former>, RequestError> {
-        Ok(Some(Former {
+    fn former(&mut self) -> Result<Option<SavedState>, RequestError> {
+        Ok(Some(SavedState {
             power: 20,
             setting: Setting::Automatic,
             stations: false,
@@ -97,8 +97,8 @@ fn controlled(look: impl FnOnce(&MadeUp, &Shared)) {
         least: 4,
         step: 8,
         shared: Arc::clone(&shared),
-        back: Arc::new(Mutex::new(WayBack::none())),
-        learned: Arc::new(Mutex::new(Learned::open(None))),
+        back: Arc::new(Mutex::new(Restorer::none())),
+        learned: Arc::new(Mutex::new(PriorStore::open(None))),
         ends: Arc::clone(&ends),
     };
     let radio = MadeUp(Arc::default(), Instant::now());

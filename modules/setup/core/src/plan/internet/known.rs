@@ -2,7 +2,7 @@
 
 use crate::choices::{Internet, Uplink};
 use crate::plan::link::{provider_vlan, wire_of};
-use crate::plan::{Config, address_in, text, words, yes};
+use crate::plan::{Config, address_in, is_enabled, text, words};
 
 /// The protocols of modems. The options that the wizard knows have the same names in all of them.
 const MODEMS: [&str; 7] = [
@@ -26,7 +26,7 @@ pub(crate) fn internet_of(config: &Config) -> Option<Internet> {
     let client = client_of(config).and_then(|_| config.package("wireless")?.section(CLIENT_RADIO));
     let kind = match &*proto {
         // No choice describes an uplink that is off. Each choice but this one switches it on.
-        _ if yes(wan, "disabled") => Uplink::Kept,
+        _ if is_enabled(wan, "disabled") => Uplink::Kept,
         "none" if client.is_some() => Uplink::Wifi,
         "none" => Uplink::None,
         "dhcp" => Uplink::Dhcp,
@@ -44,7 +44,7 @@ pub(crate) fn internet_of(config: &Config) -> Option<Internet> {
         vlan: device.and_then(|device| Some(provider_vlan(config, &device)?.1)),
         ipv6: network
             .section("wan6")
-            .is_some_and(|wan6| !yes(wan6, "disabled")),
+            .is_some_and(|wan6| !is_enabled(wan6, "disabled")),
         ..Internet::default()
     };
     match kind {

@@ -6,7 +6,7 @@ use crate::choices::{Internet, Uplink};
 use crate::plan::link::{port_of, set_device};
 use crate::plan::report::Report;
 use crate::plan::zones::{zone, zone_of};
-use crate::plan::{Config, words, yes};
+use crate::plan::{Config, is_enabled, words};
 
 /// Requests IPv6, or stops that. `known` is the uplink if its kind stays; `former` and `device` are
 /// the devices of the uplink before and now.
@@ -29,12 +29,12 @@ pub(super) fn ipv6(
         }
     }
     let there = config.section_of("network", "wan6");
-    let is_off = there.is_none_or(|wan6| yes(wan6, "disabled"));
+    let is_off = there.is_none_or(|wan6| is_enabled(wan6, "disabled"));
     if !wanted {
         if !is_off && !stays {
             config.set("network", "wan6", "disabled", "1");
             let says = "No IPv6 is asked for.".to_owned();
-            report.say("internet", "internet-no-ipv6", &[], says);
+            report.add_sentence("internet", "internet-no-ipv6", &[], says);
         }
         return;
     }

@@ -1,7 +1,7 @@
 //! Adds a port to the LAN, or removes it.
 
-use super::uses::{Holder, bases, holders};
-use super::wish::Refusal;
+use super::request::Refusal;
+use super::roles::{Holder, bases, holders};
 use crate::plan::bridge::interface;
 use crate::plan::{Config, Facts};
 
@@ -44,18 +44,20 @@ pub fn enter_lan(
 pub fn lan_bridge(config: &mut Config, facts: &Facts, device: &str) -> Result<String, Refusal> {
     if !config.has("network", "lan") {
         interface(config, facts, "lan");
-        if let Some(bridge) = config.which("network", "device", "name", "br-lan") {
+        if let Some(bridge) = config.find_by_option("network", "device", "name", "br-lan") {
             // Wishes determine its ports.
             config.unset("network", &bridge, "ports");
         }
     }
     let tagged = || Refusal::Tagged(device.to_owned());
     let own = config.get("network", "lan", "device");
-    let known = (own.as_ref()).and_then(|own| config.which("network", "device", "name", own));
+    let known =
+        (own.as_ref()).and_then(|own| config.find_by_option("network", "device", "name", own));
     if let Some(bridge) =
         known.filter(|section| config.get("network", section, "type").as_deref() == Some("bridge"))
     {
-        let vlans = |bridge: &str| config.which("network", "bridge-vlan", "device", bridge);
+        let vlans =
+            |bridge: &str| config.find_by_option("network", "bridge-vlan", "device", bridge);
         return match own.and_then(|own| vlans(&own)) {
             Some(_) => Err(tagged()),
             None => Ok(bridge),

@@ -1,8 +1,8 @@
 //! LibreMesh makes the whole configuration of networks by itself: `lime-node` determines the use of
 //! ports.
 
-use super::uses::{Used, safe};
-use super::wish::{Kind, Refusal, Wish};
+use super::request::{PortRequest, Refusal, UplinkProtocol};
+use super::roles::{PortRole, safe};
 use crate::plan::{Config, text};
 
 /// Option of sections that weir made.
@@ -10,7 +10,7 @@ const OURS: &str = "weir";
 
 /// Writes the use of a port to `lime-node`. The mesh there is in a VLAN of its own already, so it
 /// needs no VXLAN.
-pub fn lime(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
+pub fn lime(wish: &PortRequest, config: &mut Config) -> Result<(), Refusal> {
     let device = &wish.device;
     let section = format!("lime_app_eth_cfg_{}", safe(device));
     let known = config.package("lime-node");
@@ -19,13 +19,13 @@ pub fn lime(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
         return Err(Refusal::Collides(device.clone(), section));
     }
     let role = match wish.used {
-        Used::Uplink => {
+        PortRole::Uplink => {
             uplink(wish, config)?;
             "wan"
         }
-        Used::Lan => "lan",
-        Used::Mesh => "mesh",
-        Used::None => {
+        PortRole::Lan => "lan",
+        PortRole::Mesh => "mesh",
+        PortRole::None => {
             config.remove("lime-node", &section);
             return Ok(());
         }
@@ -34,8 +34,8 @@ pub fn lime(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
         return Ok(());
     }
     let protocols: &[&str] = match wish.used {
-        Used::Uplink => &["wan", "dynamic"],
-        Used::Mesh => &["batadv:%N1", "babeld:17"],
+        PortRole::Uplink => &["wan", "dynamic"],
+        PortRole::Mesh => &["batadv:%N1", "babeld:17"],
         _ => &["lan"],
     };
     let protocols: Vec<String> = protocols.iter().map(|&one| one.to_owned()).collect();
@@ -48,9 +48,11 @@ pub fn lime(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
 }
 
 /// Makes a port LibreMesh's `wan` (DHCP, without a tag), instead of one that weir chose before.
-fn uplink(wish: &Wish, config: &mut Config) -> Result<(), Refusal> {
+fn uplink(wish: &PortRequest, config: &mut Config) -> Result<(), Refusal> {
     let device = &wish.device;
-    let dials = wish.uplink.is_some_and(|found| found.kind == Kind::Pppoe);
+    let dials = wish
+        .uplink
+        .is_some_and(|found| found.kind == UplinkProtocol::Pppoe);
     if dials && config.get("network", "wan", "proto").as_deref() != Some("pppoe") {
         return Err(Refusal::NeedsPppoe(device.clone()));
     }

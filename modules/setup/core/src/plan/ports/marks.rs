@@ -1,7 +1,7 @@
 //! Notes of what weir made of ports.
 
-use super::uses::{MARK, Used, safe};
-use super::wish::Refusal;
+use super::request::Refusal;
+use super::roles::{MARK, PortRole, safe};
 use crate::plan::{Config, text};
 
 /// Returns the section that records weir's use of a port.
@@ -14,14 +14,14 @@ pub fn mark(config: &Config, device: &str) -> Result<String, Refusal> {
 }
 
 /// Notes what weir made of a port, and where it was among those of the LAN.
-pub fn note(config: &mut Config, device: &str, used: Used, place: Option<usize>) {
+pub fn note(config: &mut Config, device: &str, used: PortRole, place: Option<usize>) {
     let mark = format!("cable_{}", safe(device));
     config.section("network", &mark, MARK);
     config.set("network", &mark, "device", device);
     config.set("network", &mark, "used", used.word());
     match place {
         Some(place) => config.set("network", &mark, "place", &place.to_string()),
-        None if used == Used::Lan => config.unset("network", &mark, "place"),
+        None if used == PortRole::Lan => config.unset("network", &mark, "place"),
         None => {}
     }
 }

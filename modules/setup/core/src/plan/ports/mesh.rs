@@ -2,8 +2,8 @@
 
 use super::lan::lan_bridge;
 use super::marks::is_free;
-use super::uses::{Holder, holders, safe};
-use super::wish::{Refusal, Wish};
+use super::request::{PortRequest, Refusal};
+use super::roles::{Holder, holders, safe};
 use crate::choices::Mesh;
 use crate::plan::batman::{batman, names, unwire};
 use crate::plan::{Config, Facts};
@@ -22,10 +22,10 @@ const FITS: &str = "1430";
 const LONGEST: usize = 12;
 
 /// Adds a port to the mesh, by batman-adv: plain, or in a VXLAN.
-pub fn mesh(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
+pub fn mesh(wish: &PortRequest, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
     let device = &wish.device;
     let lacks = |feature: &str| {
-        let what = facts.lacks.get(feature);
+        let what = facts.missing.get(feature);
         what.map_or(Ok(()), |what| {
             Err(Refusal::Lacks(device.clone(), what.clone()))
         })

@@ -1,8 +1,8 @@
 //! Makes a port the uplink, or removes it.
 
 use super::marks::{is_free, mark, note};
-use super::uses::{Used, bases};
-use super::wish::{Kind, Refusal, Wish};
+use super::request::{PortRequest, Refusal, UplinkProtocol};
+use super::roles::{PortRole, bases};
 use crate::choices::{Internet, Uplink};
 use crate::plan::link::provider_vlan;
 use crate::plan::report::Report;
@@ -16,12 +16,14 @@ const FORMER: &str = "weir_device";
 const LONGEST: usize = 15;
 
 /// Makes a port the uplink. An interface made by hand keeps all but its port.
-pub fn uplink(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
+pub fn uplink(wish: &PortRequest, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
     let device = &wish.device;
     let is_ours = config.get("network", "wan", OURS).is_some();
     let there = config.has("network", "wan") && !is_ours;
     let proto = config.get("network", "wan", "proto").unwrap_or_default();
-    let dials = wish.uplink.is_some_and(|found| found.kind == Kind::Pppoe);
+    let dials = wish
+        .uplink
+        .is_some_and(|found| found.kind == UplinkProtocol::Pppoe);
     if dials && (!there || matches!(&*proto, "dhcp" | "static" | "dhcpv6")) {
         return Err(Refusal::NeedsPppoe(device.clone()));
     }
@@ -40,7 +42,7 @@ pub fn uplink(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Ref
     }
     for port in former.iter().filter(|port| *port != device) {
         mark(config, port)?;
-        note(config, port, Used::None, None);
+        note(config, port, PortRole::None, None);
     }
     Ok(())
 }
@@ -54,7 +56,7 @@ fn move_wan(config: &mut Config, device: &str) -> Result<(), Refusal> {
     }
     let known = now.clone().or_else(|| config.get("network", "wan", FORMER));
     let section = (known.as_ref())
-        .and_then(|known| config.which("network", "device", "name", known))
+        .and_then(|known| config.find_by_option("network", "device", "name", known))
         .filter(|section| {
             let kind = config.get("network", section, "type");
             matches!(kind.as_deref(), Some("8021q" | "8021ad"))
@@ -78,7 +80,7 @@ fn move_wan(config: &mut Config, device: &str) -> Result<(), Refusal> {
         return Err(Refusal::Name(new));
     }
     if let Some(section) = section {
-        let other = config.which("network", "device", "name", &new);
+        let other = config.find_by_option("network", "device", "name", &new);
         if let Some(other) = other.filter(|other| *other != section) {
             return Err(Refusal::Collides(device.to_owned(), other));
         }
@@ -100,7 +102,7 @@ fn move_wan(config: &mut Config, device: &str) -> Result<(), Refusal> {
 }
 
 /// Makes the interface of the uplink, as the wizard would.
-fn make_wan(wish: &Wish, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
+fn make_wan(wish: &PortRequest, config: &mut Config, facts: &Facts) -> Result<(), Refusal> {
     let internet = Internet {
         kind: Uplink::Dhcp,
         port: Some(wish.device.clone()),
@@ -138,7 +140,7 @@ pub fn leave_wan(config: &mut Config, device: &str) -> Result<(), Refusal> {
         if !bases(config, &own).iter().any(|port| port == device) {
             continue;
         }
-        let section = config.which("network", "device", "name", &own);
+        let section = config.find_by_option("network", "device", "name", &own);
         let bridge = section
             .filter(|section| config.get("network", section, "type").as_deref() == Some("bridge"));
         if let Some(bridge) = bridge {

@@ -2,12 +2,12 @@
 
 use uci::Section;
 
-use crate::choices::{Network, Security, Whom};
+use crate::choices::{Network, NetworkUsers, Security};
 use crate::plan::{text, words};
 
 /// Returns the users of an access point's network, if the wizard knows the access point. The wizard
 /// leaves access points alone that stand in another network, or peer with others.
-pub(crate) fn whom(section: &Section) -> Option<Whom> {
+pub(crate) fn whom(section: &Section) -> Option<NetworkUsers> {
     let mode = text(section, "mode");
     // Since 25.12 one network may be of several radios at once (multi-link operation).
     let links = section
@@ -22,10 +22,10 @@ pub(crate) fn whom(section: &Section) -> Option<Whom> {
 }
 
 /// The network that an access point is in, if the wizard knows it.
-pub(super) fn in_network(section: &Section) -> Option<Whom> {
+pub(super) fn in_network(section: &Section) -> Option<NetworkUsers> {
     match &*words(section, "network").join(" ") {
-        "lan" => Some(Whom::Lan),
-        "guest" => Some(Whom::Guest),
+        "lan" => Some(NetworkUsers::Lan),
+        "guest" => Some(NetworkUsers::Guest),
         _ => None,
     }
 }

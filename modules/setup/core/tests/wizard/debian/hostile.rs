@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use weir_setup_core::debian::{Content, Outcome};
+use weir_setup_core::debian::{Content, Rendering};
 
 use super::{case, rendered};
 
@@ -43,7 +43,7 @@ fn places(text: &str) -> Vec<std::ops::Range<usize>> {
 
 /// Structure of a file, without values: each line up to where its value begins. Of nftables all
 /// words without quotes, each by itself; names of chains end in a zone's.
-fn structure(outcome: &Outcome) -> Vec<(String, Vec<String>)> {
+fn structure(outcome: &Rendering) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     for file in &outcome.files {
         let Content::Text(text) = &file.content else {

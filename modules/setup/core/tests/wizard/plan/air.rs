@@ -1,17 +1,17 @@
 //! Refusals that depend on the channels that the kernel reports for a radio.
 
-use weir_setup_core::plan::{Air, Channel, Facts, plan};
+use weir_setup_core::plan::{Channel, Facts, RadioChannels, plan};
 
 use super::{document, facts, fresh, good};
 
-fn air(country: &str, channels: &[(&str, u16, bool, bool)]) -> Air {
+fn air(country: &str, channels: &[(&str, u16, bool, bool)]) -> RadioChannels {
     let channels = channels.iter().map(|&(band, number, open, radar)| Channel {
         band: band.to_owned(),
         number,
         open,
         radar,
     });
-    Air {
+    RadioChannels {
         country: country.to_owned(),
         channels: channels.collect(),
     }

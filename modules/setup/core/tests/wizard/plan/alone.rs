@@ -91,7 +91,9 @@ fn an_uplink_of_the_document_is_one() {
     for config in without_uplink() {
         let text = format!("[internet]\nkind = \"dhcp\"\n{GUESTS}[firewall]\n{BLOCKED}{FORWARDS}");
         let plan = good(&document(&text), &config, &facts(24));
-        let zone = plan.config.which("firewall", "zone", "name", "wan");
+        let zone = plan
+            .config
+            .find_by_option("firewall", "zone", "name", "wan");
         let held = plan.config.list("firewall", &zone.unwrap(), "network");
         assert!(held.contains(&"wan".to_owned()), "{held:?}");
     }

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
 use weir_setup_core::choices::{
-    Blocked, Choices, Firewall, Forward, Internet, Lan, Mesh, MeshKind, Network, OpenVpn,
-    OpenVpnClient, Protocol, Router, Security, Uplink, Whom, Wifi, WireGuard, WireGuardClient,
+    Blocked, Choices, Firewall, Forward, Internet, Lan, Mesh, MeshKind, Network, NetworkUsers,
+    OpenVpn, OpenVpnClient, Protocol, Router, Security, Uplink, Wifi, WireGuard, WireGuardClient,
 };
 use weir_setup_core::openvpn::common_name;
 
@@ -113,7 +113,11 @@ fn any_network() -> impl Strategy<Value = Network> {
                 ssid,
                 key,
                 security,
-                whom: if guest { Whom::Guest } else { Whom::Lan },
+                whom: if guest {
+                    NetworkUsers::Guest
+                } else {
+                    NetworkUsers::Lan
+                },
                 radios,
                 roaming,
                 hidden,

@@ -576,7 +576,9 @@ fn a_tunnel_that_is_there_is_not_judged_again() {
         config.set("network", "hand", option, value);
     }
     // The zone outside has another name, and no network that the wizard knows.
-    let zone = config.which("firewall", "zone", "name", "wan").unwrap();
+    let zone = config
+        .find_by_option("firewall", "zone", "name", "wan")
+        .unwrap();
     config.set("firewall", &zone, "name", "outside");
     config.unset("firewall", &zone, "network");
     let more = format!("{text}clients = [{{name = \"phone\", public_key = \"{PUBLIC}\"}}]");

@@ -72,7 +72,9 @@ fn clients_come_and_go_and_keep_their_certificates() {
         let on = good(&document("[openvpn]\non = true"), &off).config;
         assert_eq!(clients(&on), [""; 0]);
         let zone = |config: &Config| {
-            let section = config.which("firewall", "zone", "name", "lan").unwrap();
+            let section = config
+                .find_by_option("firewall", "zone", "name", "lan")
+                .unwrap();
             config.list("firewall", &section, "device")
         };
         assert_eq!((zone(&off), zone(&on)), (vec![], vec!["ovpn0".to_owned()]));
@@ -175,7 +177,7 @@ fn what_clients_cannot_be_is_refused() {
     }
     let lacks = [("openvpn".to_owned(), "openvpn-openssl".to_owned())];
     let mut bare = facts(24);
-    bare.lacks.extend(lacks);
+    bare.missing.extend(lacks);
     assert_eq!(
         plan(&with("", &[]), &fresh, &bare).problems[0].problem,
         "not-here"

@@ -3,7 +3,7 @@
 
 use uci::Package;
 use weir_setup_core::choices::Choices;
-use weir_setup_core::plan::{Config, Facts, Inside, Plan, plan};
+use weir_setup_core::plan::{Config, Facts, Ipv4Cidr, Plan, plan};
 
 use super::{document, facts, fresh, good, lines, refused};
 
@@ -133,7 +133,7 @@ fn an_address_inside_is_not_that_of_another_network() {
         assert!(!said_of(private), "{private}");
     }
     // The network that the uplink has right now.
-    let uplink = vec![Inside::read("192.168.178.20/24").unwrap()];
+    let uplink = vec![Ipv4Cidr::read("192.168.178.20/24").unwrap()];
     let facts = Facts {
         uplink,
         ..facts(24)

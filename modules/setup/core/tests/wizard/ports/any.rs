@@ -1,21 +1,28 @@
 //! Any wishes, one after the other.
 
 use proptest::prelude::*;
-use weir_setup_core::plan::ports::{Found, Kind, Used, Wish, change, uses};
+use weir_setup_core::plan::ports::{
+    DetectedUplink, PortRequest, PortRole, UplinkProtocol, change, uses,
+};
 
 use crate::ports::{DIALS, INSIDE, facts, fresh, good, lines, router, text, wish, without_marks};
 
-fn any_wish() -> impl Strategy<Value = Wish> {
+fn any_wish() -> impl Strategy<Value = PortRequest> {
     (
         prop::sample::select(vec!["lan1", "lan2", "wan", "eth0", "eth1", "eth2", "usb-0"]),
-        prop::sample::select(vec![Used::Lan, Used::Uplink, Used::Mesh, Used::None]),
+        prop::sample::select(vec![
+            PortRole::Lan,
+            PortRole::Uplink,
+            PortRole::Mesh,
+            PortRole::None,
+        ]),
         prop::option::of(prop::sample::select(vec![1, 77])),
         prop::option::of(prop::option::of(prop::sample::select(vec![7, 8]))),
     )
-        .prop_map(|(device, used, vxlan, vlan)| Wish {
+        .prop_map(|(device, used, vxlan, vlan)| PortRequest {
             vxlan,
-            uplink: vlan.map(|vlan| Found {
-                kind: Kind::Dhcp,
+            uplink: vlan.map(|vlan| DetectedUplink {
+                kind: UplinkProtocol::Dhcp,
                 vlan,
             }),
             ..wish(device, used)
@@ -37,14 +44,14 @@ proptest! {
             };
             let all = uses(&after, &facts());
             let one = all.iter().find(|one| one.device == wish.device);
-            let now = one.map_or(Used::None, |one| one.used);
+            let now = one.map_or(PortRole::None, |one| one.used);
             prop_assert_eq!(now, wish.used, "{:?}", wishes);
             for device in ["lan1", "lan2", "wan", "eth0", "eth1", "eth2", "usb-0"] {
                 let text = text(&after).concat();
                 let inside = text.matches(&format!("list ports '{device}'\n")).count();
                 let below = |interface: &str| {
                     let name = after.get("network", interface, "device")?;
-                    let vlan = after.which("network", "device", "name", &name);
+                    let vlan = after.find_by_option("network", "device", "name", &name);
                     let below = vlan.and_then(|vlan| after.get("network", &vlan, "ifname"));
                     Some(below.unwrap_or(name) == device)
                 };
@@ -67,10 +74,10 @@ proptest! {
         out in any_wish(),
     ) {
         let device = ["eth0", "eth1", "eth2"][port];
-        let out = Wish { device: device.to_owned(), ..out };
+        let out = PortRequest { device: device.to_owned(), ..out };
         let before = router(INSIDE);
         let after = good(&[out], &before);
-        let back = good(&[wish(device, Used::Lan)], &after);
+        let back = good(&[wish(device, PortRole::Lan)], &after);
         prop_assert_eq!(without_marks(&back), without_marks(&before));
     }
 }

@@ -1,6 +1,6 @@
 //! LibreMesh, which makes the configuration of networks by itself.
 
-use weir_setup_core::plan::ports::{Kind, Refusal, Used};
+use weir_setup_core::plan::ports::{PortRole, Refusal, UplinkProtocol};
 
 use crate::ports::{found, good, lines, refused, router, text, used, wish};
 
@@ -20,11 +20,11 @@ config interface 'lan'
 #[test]
 fn libremesh_is_told_by_its_own_file() {
     let before = router(LIME);
-    assert_eq!(used(&before, "lan1").used, Used::Lan);
+    assert_eq!(used(&before, "lan1").used, PortRole::Lan);
     for (asked, role, protocols) in [
-        (Used::Uplink, "wan", vec!["wan", "dynamic"]),
-        (Used::Mesh, "mesh", vec!["batadv:%N1", "babeld:17"]),
-        (Used::Lan, "lan", vec!["lan"]),
+        (PortRole::Uplink, "wan", vec!["wan", "dynamic"]),
+        (PortRole::Mesh, "mesh", vec!["batadv:%N1", "babeld:17"]),
+        (PortRole::Lan, "lan", vec!["lan"]),
     ] {
         let after = good(&[wish("lan1", asked)], &before);
         let mut expected = vec![
@@ -42,10 +42,10 @@ fn libremesh_is_told_by_its_own_file() {
         let one = used(&after, "lan1");
         assert_eq!((one.used, one.by_weir), (asked, true));
         assert_eq!(text(&good(&[wish("lan1", asked)], &after)), text(&after));
-        let none = good(&[wish("lan1", Used::None)], &after);
+        let none = good(&[wish("lan1", PortRole::None)], &after);
         assert_eq!(text(&none)[1], text(&before)[1]);
         assert_eq!(lines(&before, &none), [""; 0]);
     }
-    let why = refused(&[found("lan1", Kind::Pppoe, None)], &before);
+    let why = refused(&[found("lan1", UplinkProtocol::Pppoe, None)], &before);
     assert!(matches!(why, Refusal::NeedsPppoe(_)), "{why}");
 }

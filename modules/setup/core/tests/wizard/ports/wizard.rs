@@ -2,14 +2,14 @@
 
 use weir_setup_core::choices::{Choices, Lan, Mesh};
 use weir_setup_core::plan::plan;
-use weir_setup_core::plan::ports::Used;
+use weir_setup_core::plan::ports::PortRole;
 
 use crate::ports::{facts, fresh, good, text, used, wish};
 
 #[test]
 fn what_a_person_says_in_the_wizard_holds() {
     let facts = facts();
-    let meshed = good(&[wish("lan4", Used::Mesh)], &fresh("24.10"));
+    let meshed = good(&[wish("lan4", PortRole::Mesh)], &fresh("24.10"));
     // No mesh by radio: the one by the port stays.
     let none = Choices {
         mesh: Some(Mesh::default()),
@@ -35,7 +35,7 @@ fn what_a_person_says_in_the_wizard_holds() {
     let one = used(&after.config, "lan4");
     assert_eq!(
         (one.used, one.by_weir),
-        (Used::Lan, false),
+        (PortRole::Lan, false),
         "it was a person"
     );
     assert!(!text(&after.config).concat().contains("batadv"));

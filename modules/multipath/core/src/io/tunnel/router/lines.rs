@@ -10,7 +10,7 @@ use tokio::net::UdpSocket;
 use tracing::{debug, warn};
 
 use crate::hints::{Hint, Use};
-use crate::io::share::{Health, Known, Share};
+use crate::io::proxy_state::{Health, PathInfo, ProxyState};
 use crate::io::socket;
 use crate::io::tunnel::longest;
 use crate::tunnel::{Micros, PATHS, PathSettings, State, Tunnel};
@@ -31,7 +31,7 @@ pub struct Line {
 }
 
 impl Line {
-    fn open(path: &Known, remote: SocketAddr) -> io::Result<Self> {
+    fn open(path: &PathInfo, remote: SocketAddr) -> io::Result<Self> {
         let (address, device) = (path.address, &path.device);
         let socket = std::net::UdpSocket::bind(SocketAddr::new(address, 0))?;
         socket.set_nonblocking(true)?;
@@ -58,7 +58,7 @@ impl Line {
     }
 
     /// Compares the device too: an address may move to another.
-    fn is(&self, path: &Known) -> bool {
+    fn is(&self, path: &PathInfo) -> bool {
         (self.address, &self.device) == (path.address, &path.device)
     }
 }
@@ -193,7 +193,7 @@ impl Lines {
     }
 
     /// Adds the bytes that the tunnels carried since the last time to the sums of each path.
-    pub fn count(&self, tunnels: &mut [SessionTunnel], share: &Share) {
+    pub fn count(&self, tunnels: &mut [SessionTunnel], share: &ProxyState) {
         for (number, line) in &self.lines {
             for carried in &mut *tunnels {
                 share.add_tunnelled(line.address, carried.count(*number));
@@ -202,7 +202,7 @@ impl Lines {
     }
 
     /// Follows the router's paths, and updates the tunnels.
-    pub fn follow(&mut self, paths: &[Known], tunnels: &mut [SessionTunnel], now: Micros) {
+    pub fn follow(&mut self, paths: &[PathInfo], tunnels: &mut [SessionTunnel], now: Micros) {
         self.again = None;
         let gone: Vec<u8> = self
             .lines
