@@ -29,7 +29,7 @@ pub fn untold(heard: &Observations, internet: Internet, place: &VlanObservations
         Internet::Dhcp | Internet::Ipv6Only => {
             if place.portal().is_none() {
                 all.push(
-                    "Captive portal: none was announced, and requesting a page takes an address, which \
+                    "A captive portal: none was announced, and requesting a page takes an address, which \
                      detection does not."
                         .into(),
                 );

@@ -402,7 +402,7 @@ fn stations_that_ask_for_each_other_are_a_static_network() {
     assert!(
         said.untold
             .iter()
-            .any(|it| it.contains("free for this router"))
+            .any(|it| it.contains("free address for this router"))
     );
     let (said, _) = found(|wire| {
         for (host, other) in [(7, 9), (9, 7)] {
@@ -426,7 +426,7 @@ fn silence_a_loop_and_no_link_are_told_apart() {
     assert_eq!((said.internet, said.sure), (Internet::None, false));
     for what in [
         "static addresses",
-        "another VLAN than those tried",
+        "Another VLAN than those tried",
         "802.1X",
     ] {
         assert!(

@@ -10,7 +10,7 @@ use crate::registry;
 fn pages() -> BTreeMap<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders = vec![root.clone(), root.join("docs"), root.join("docs/decisions")];
-    folders.push(root.join("web"));
+    folders.extend([root.join("docs/tutorials"), root.join("web")]);
     let modules = fs::read_dir(root.join("modules")).expect("modules");
     folders.extend(modules.map(|module| module.expect("a module").path()));
     let files = folders
