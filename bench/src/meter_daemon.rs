@@ -25,7 +25,7 @@ pub struct Burden {
     /// Flows with a packet each second.
     pub flows: u32,
     /// Conversations that the daemon reported at the end.
-    pub talks: u64,
+    pub conversations: u64,
     /// Processor time, percent of a single processor.
     pub processor: f64,
     /// Resident memory, MB.
@@ -90,16 +90,16 @@ fn burden(binary: &Path, flows: u32, seconds: u32) -> Result<Burden, Error> {
     }
     let took = begin.elapsed().as_secs_f64();
     let processor = (processor_time(weir.id())?.as_secs_f64() - before) / took * 100.0;
-    let talks = weir
+    let conversations = weir
         .devices()?
         .devices
         .iter()
-        .map(|device| device.talks)
+        .map(|device| device.conversations)
         .sum();
     let (resident, own) = memory(weir.id())?;
     Ok(Burden {
         flows,
-        talks,
+        conversations,
         processor,
         resident,
         own,
@@ -125,7 +125,7 @@ pub fn report(burdens: &[Burden]) -> Table {
         .map(|burden| {
             vec![
                 burden.flows.to_string(),
-                burden.talks.to_string(),
+                burden.conversations.to_string(),
                 format!("{:.2} %", burden.processor),
                 format!("{:.1}", burden.resident),
                 format!("{:.1}", burden.own),

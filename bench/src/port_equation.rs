@@ -26,7 +26,7 @@ impl PortEquation {
             let equation = |way, sums: &PortCounters, device| Self {
                 port: metered.name.clone(),
                 way,
-                flows: sums.talks.packets,
+                flows: sums.conversations.packets,
                 unplaced: sums.unplaced.packets,
                 other: sums.other.packets,
                 device,

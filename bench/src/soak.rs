@@ -43,7 +43,7 @@ pub struct SoakSample {
     /// Conversations without an answer in time, or that could not begin.
     pub failed: u64,
     /// Conversations that the daemon reported at the end.
-    pub talks: u64,
+    pub conversations: u64,
     /// Packets without a record, since the start.
     pub unplaced: u64,
     /// Processor time of the daemon, percent of a single processor.
@@ -164,8 +164,8 @@ fn sums(lab: &Lab, weir: &Daemon) -> Result<(Sums, Sums, u64), Error> {
         let known = known.ok_or_else(|| Error::Wrong(format!("{port} is not counted")))?;
         for way in [&known.incoming, &known.outgoing] {
             told.push((
-                way.talks.packets + way.unplaced.packets + way.other.packets,
-                way.talks.bytes + way.unplaced.bytes + way.other.bytes + way.link,
+                way.conversations.packets + way.unplaced.packets + way.other.packets,
+                way.conversations.bytes + way.unplaced.bytes + way.other.bytes + way.link,
             ));
             unplaced += way.unplaced.packets;
         }
@@ -258,11 +258,11 @@ pub fn soak(
         sleep(Duration::from_secs(seconds.into()));
         let rate =
             (counted.done.load(Ordering::Relaxed) - done) as f64 / begin.elapsed().as_secs_f64();
-        let talks = weir
+        let conversations = weir
             .devices()?
             .devices
             .iter()
-            .map(|device| device.talks)
+            .map(|device| device.conversations)
             .sum();
         let processor = processor_time(weir.id())?.as_secs_f64();
         let (resident, own) = memory(weir.id())?;
@@ -273,7 +273,7 @@ pub fn soak(
             at: begun.elapsed().as_secs(),
             rate,
             failed: counted.failed.load(Ordering::Relaxed),
-            talks,
+            conversations,
             unplaced,
             processor: (processor - before) / begin.elapsed().as_secs_f64() * 100.0,
             resident,
@@ -306,7 +306,7 @@ pub fn report(looks: &[SoakSample]) -> Table {
                 format!("{}:{:02}", look.at / 60, look.at % 60),
                 format!("{:.0}", look.rate),
                 look.failed.to_string(),
-                look.talks.to_string(),
+                look.conversations.to_string(),
                 look.unplaced.to_string(),
                 format!("{:.2} %", look.processor),
                 format!("{:.1}", look.resident),

@@ -62,14 +62,14 @@ _Static_assert(sizeof(struct meter) == 40, "meter");
 
 struct meter_key4 {
 	__be32 station, far;
-	__be16 station_port, far_port;
+	__be16 station_port, remote_port;
 	__u32 where;
 };
 _Static_assert(sizeof(struct meter_key4) == 16, "meter_key4");
 
 struct meter_key6 {
 	__be32 station[4], far[4];
-	__be16 station_port, far_port;
+	__be16 station_port, remote_port;
 	__u32 where;
 };
 _Static_assert(sizeof(struct meter_key6) == 40, "meter_key6");

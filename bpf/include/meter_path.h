@@ -31,19 +31,19 @@ always_inline void meter_tell(__u32 kind, __u32 ref, __u32 life)
 always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const struct metered *p,
 			      enum meter_way way, __u64 before)
 {
-	__u16 station_port = port_of(p->ports, 0), far_port = port_of(p->ports, 1);
+	__u16 station_port = port_of(p->ports, 0), remote_port = port_of(p->ports, 1);
 	__u8 h[6] = {};
 
 	if (!p->payload)
 		return 0;
 	if (p->proto == IPPROTO_UDP) {
-		if (far_port == PORT_DNS) /* a question, an answer */
+		if (remote_port == PORT_DNS) /* a question, an answer */
 			return 1;
 		if (way == METER_RECEIVED)
 			return 0;
-		if (station_port == PORT_MDNS || far_port == PORT_DHCP)
+		if (station_port == PORT_MDNS || remote_port == PORT_DHCP)
 			return 1;
-		if (far_port != PORT_QUIC || before >= 3 * METER_PACKET ||
+		if (remote_port != PORT_QUIC || before >= 3 * METER_PACKET ||
 		    bpf_skb_load_bytes(skb, p->payload_at, h, 1))
 			return 0;
 		return h[0] >> 6 == 3; /* a long header (RFC 9000, 17.2) */
@@ -63,7 +63,7 @@ always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const stru
 			m->flags |= METER_HELLO;
 		return 1;
 	}
-	return far_port == 80 && (h[0] == 'G' || h[0] == 'P' || h[0] == 'H');
+	return remote_port == 80 && (h[0] == 'G' || h[0] == 'P' || h[0] == 'H');
 }
 
 /* The ring takes pieces of sizes that the verifier knows. */

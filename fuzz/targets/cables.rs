@@ -64,8 +64,8 @@ fn found(how: u8, part: &[u8]) -> Suggestion {
         },
         lan: None,
         why: Vec::new(),
-        sure: true,
-        untold: Vec::new(),
+        confident: true,
+        open_questions: Vec::new(),
     }
 }
 
@@ -73,7 +73,10 @@ fn check(said: &Decision, port: &Port, proven: bool) {
     assert!(said.confidence <= 100);
     let clues = said.evidence.iter().map(|it| &it.text);
     let notices = said.notices.iter().map(|it| &it.text);
-    for text in clues.chain(notices).chain([&said.why, &said.would_change]) {
+    for text in clues
+        .chain(notices)
+        .chain([&said.why, &said.change_condition])
+    {
         harmless(text, 600);
     }
     assert!(said.vxlan.is_none() || said.role == Role::Mesh);

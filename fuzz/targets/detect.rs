@@ -15,7 +15,7 @@ fn harmless(evidence: &[Evidence], said: &Suggestion) {
     let all = fields
         .chain(evidence.iter().map(|it| &it.text))
         .chain(&said.why)
-        .chain(&said.untold)
+        .chain(&said.open_questions)
         .chain(&details.services)
         .chain(&details.concentrators)
         .chain(&details.aftr)

@@ -20,14 +20,14 @@ use weir_tests::{LIMIT, Weir};
 const WEIR: [Forwarder; 2] = [Forwarder::Weir("tc"), Forwarder::Weir("xdp")];
 
 /// A TCP connection between client and server, of which the test has both ends.
-struct Talk {
+struct Conversation {
     weir: Option<Weir>,
     client: TcpStream,
     server: TcpStream,
     lab: Lab,
 }
 
-impl Talk {
+impl Conversation {
     /// Builds a connection that a running weir forwards.
     fn new(by: Forwarder) -> Result<Self, Error> {
         Self::through(scene::lab(by, &Options::default())?, by)
@@ -172,7 +172,7 @@ fn mac(node: &Namespace, device: &str) -> Result<Mac, Error> {
 #[test]
 fn a_strangers_farewell_ends_nothing_and_that_of_both_ends_does() {
     scene::at_once(&WAYS, |by| {
-        let mut talk = Talk::new(by)?;
+        let mut talk = Conversation::new(by)?;
         let wild = talk.elsewhere()?;
         let before = talk.entry()?.expect("is tracked");
         let fin = flag::FIN | flag::ACK;
@@ -220,7 +220,7 @@ fn a_strangers_farewell_ends_nothing_and_that_of_both_ends_does() {
 #[test]
 fn an_abort_arrives() {
     scene::at_once(&WAYS, |by| {
-        aborts(Talk::new(by)?, by == Forwarder::Weir("xdp"), by)
+        aborts(Conversation::new(by)?, by == Forwarder::Weir("xdp"), by)
     });
 }
 
@@ -228,7 +228,7 @@ fn an_abort_arrives() {
 #[test]
 fn an_abort_after_more_than_two_gibioctets_arrives() -> Result<(), Error> {
     let by = Forwarder::Weir("tc");
-    let mut talk = Talk::new(by)?;
+    let mut talk = Conversation::new(by)?;
     let mut to = talk.client.try_clone().map_err(Error::system("a stream"))?;
     let octets = (2 << 30) + (300 << 20);
     let sender = thread::spawn(move || {
@@ -264,7 +264,7 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
         // Keeps as much data in flight as the window allows, at any speed of the path.
         lab.node("client")?
             .sysctl("net.ipv4.tcp_congestion_control", "reno")?;
-        let mut talk = Talk::through(lab, by)?;
+        let mut talk = Conversation::through(lab, by)?;
         let server = talk.lab.node("server")?;
         let stream = |end: &TcpStream| end.try_clone().map_err(Error::system("a stream"));
         let (mut to, mut from) = (stream(&talk.client)?, stream(&talk.server)?);
@@ -334,8 +334,8 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
 }
 
 /// An end aborts with a RST.
-fn aborts(talk: Talk, from_client: bool, by: Forwarder) -> Result<(), Error> {
-    let Talk {
+fn aborts(talk: Conversation, from_client: bool, by: Forwarder) -> Result<(), Error> {
+    let Conversation {
         weir: _weir,
         client,
         server,

@@ -117,13 +117,13 @@ fn families(arrangement: Arrangement) -> &'static [bool] {
 }
 
 /// A client and a server that send nothing but the test's datagrams.
-struct Talk {
+struct Conversation {
     lab: Lab,
     weir: Option<Weir>,
     _echoes: Vec<Echo>,
 }
 
-impl Talk {
+impl Conversation {
     fn begin(by: Forwarder, options: &Options, sessions: usize) -> Result<Self, Error> {
         let mut lab = scene::lab(by, options)?;
         if sessions > 1 {
@@ -199,7 +199,7 @@ fn same(arrangement: Arrangement, sessions: usize) {
         arrangement,
         ..Options::default()
     };
-    let kernel = Talk::begin(Forwarder::Kernel, &options, sessions).and_then(|talk| {
+    let kernel = Conversation::begin(Forwarder::Kernel, &options, sessions).and_then(|talk| {
         let mut seen = vec![talk.measure()?.0];
         for _ in 0..ATTEMPTS {
             let again = talk.measure()?.0;
@@ -212,7 +212,7 @@ fn same(arrangement: Arrangement, sessions: usize) {
     });
     let expected = kernel.unwrap_or_else(|error| panic!("the kernel alone: {error}"));
     at_once(&WAYS[1..], |by| {
-        let talk = Talk::begin(by, &options, sessions)?;
+        let talk = Conversation::begin(by, &options, sessions)?;
         let mut wrong = String::new();
         for _ in 0..ATTEMPTS {
             let (found, forwarded) = talk.measure()?;

@@ -14,23 +14,23 @@ use scene::{LINE, PORT, ROUTER, Scene};
 
 /// Asserts the suggestion: kind of uplink, VLAN, and certainty.
 #[track_caller]
-fn is(found: &SetupUplink, internet: &str, vlan: Option<u16>, sure: bool) {
+fn is(found: &SetupUplink, internet: &str, vlan: Option<u16>, confident: bool) {
     let said = &found.suggestion;
     // Compares the word in the JSON.
     let word = serde_json::to_value(said.internet).expect("a word");
     assert_eq!(
-        (word.as_str(), said.vlan, said.sure),
-        (Some(internet), vlan, sure),
+        (word.as_str(), said.vlan, said.confident),
+        (Some(internet), vlan, confident),
         "{said:#?}"
     );
 }
 
 #[track_caller]
-fn untold(found: &SetupUplink, what: &str) {
-    let untold = &found.suggestion.untold;
+fn open_questions(found: &SetupUplink, what: &str) {
+    let open_questions = &found.suggestion.open_questions;
     assert!(
-        untold.iter().any(|it| it.contains(what)),
-        "{what} is not in {untold:#?}"
+        open_questions.iter().any(|it| it.contains(what)),
+        "{what} is not in {open_questions:#?}"
     );
 }
 
@@ -77,7 +77,7 @@ fn dhcp_with_a_captive_portal() -> Result<(), Error> {
     assert!(
         !found
             .suggestion
-            .untold
+            .open_questions
             .iter()
             .any(|it| it.contains("log-in page"))
     );
@@ -99,8 +99,8 @@ fn pppoe() -> Result<(), Error> {
             &["BRAS1".to_owned()][..]
         )
     );
-    untold(&found, "User name and password");
-    untold(&found, "gold and silver");
+    open_questions(&found, "User name and password");
+    open_questions(&found, "gold and silver");
     Ok(())
 }
 
@@ -122,8 +122,8 @@ fn a_static_network_whose_router_is_asked_for() -> Result<(), Error> {
         ["203.0.113.7", "203.0.113.9", "203.0.113.254"]
     );
     why(&found, "203.0.113.254 is present");
-    untold(&found, "A free address");
-    untold(&found, "Name servers");
+    open_questions(&found, "A free address");
+    open_questions(&found, "Name servers");
     Ok(())
 }
 
@@ -137,7 +137,7 @@ fn no_link() -> Result<(), Error> {
     let found = scene.found()?;
     is(&found, "none", None, true);
     heard(&found, "no-link");
-    untold(&found, "without a link");
+    open_questions(&found, "without a link");
     Ok(())
 }
 

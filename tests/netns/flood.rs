@@ -105,10 +105,17 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
             port: Some("lan0".into()),
             ..ConversationsQuery::default()
         };
-        let talks = weir.client()?.talks(&asked).map_err(unexpected)?;
-        let of = |talk: &&answers::Conversation| talk.port == "lan0" && talk.far_port == port;
-        let packets = talks.talks.iter().filter(of);
-        Ok((talks.total, packets.map(|talk| talk.sent.packets).collect()))
+        let conversations = weir.client()?.conversations(&asked).map_err(unexpected)?;
+        let of = |conversation: &&answers::Conversation| {
+            conversation.port == "lan0" && conversation.remote_port == port
+        };
+        let packets = conversations.conversations.iter().filter(of);
+        Ok((
+            conversations.total,
+            packets
+                .map(|conversation| conversation.sent.packets)
+                .collect(),
+        ))
     };
     let (mut live, mut flood, mut new) = (kind(443, LIVE)?, kind(9, many)?, kind(5555, LIVE)?);
     let mut each = 0;
@@ -176,7 +183,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     assert!(remembered.conversations <= remembered.capacity);
     if many > FLOOD {
         assert!(came.is_some(), "newcomers are known before the flood ends");
-        assert!(remembered.no_room.packets > 0, "there is a flood");
+        assert!(remembered.overflow.packets > 0, "there is a flood");
     }
     wait_until("each packet of those that live is counted", LIMIT, || {
         all(443, each)(&told)
@@ -208,7 +215,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
         let port = devices.ports.iter().find(|port| port.name == "lan0");
         Ok(port.map_or(0, |port| {
             let way = &port.incoming;
-            way.talks.packets + way.unplaced.packets + way.other.packets
+            way.conversations.packets + way.unplaced.packets + way.other.packets
         }))
     };
     wait_until("the port's sum is what came in", LIMIT, || {

@@ -343,20 +343,20 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
     let file = scene.folder.join("history.db");
     let to = SocketAddr::new(SERVER, ECHO);
     let use_some = || ask_tcp(scene.lab.node("client")?, to, &[b'w'; 1000]).map(drop);
-    let troubles = || -> Result<Vec<String>, Error> {
-        let troubles = scene.weir.status()?.troubles.into_iter();
-        Ok(troubles.map(|one| one.part).collect())
+    let problems = || -> Result<Vec<String>, Error> {
+        let problems = scene.weir.status()?.problems.into_iter();
+        Ok(problems.map(|one| one.part).collect())
     };
-    assert_eq!(troubles()?, Vec::<String>::new());
+    assert_eq!(problems()?, Vec::<String>::new());
     std::fs::remove_dir_all(scene.folder.path()).map_err(system("remove a folder"))?;
     wait_until("it is told", LIMIT, || {
         use_some()?;
-        Ok(troubles()? == ["history"])
+        Ok(problems()? == ["history"])
     })?;
     std::fs::create_dir(scene.folder.path()).map_err(system("make a folder"))?;
     wait_until("it is written again", LIMIT, || {
         use_some()?;
-        Ok(troubles()?.is_empty() && file.exists())
+        Ok(problems()?.is_empty() && file.exists())
     })
 }
 

@@ -134,8 +134,8 @@ impl Scene {
             let port_told =
                 port_told.ok_or_else(|| Error::Unexpected(format!("{port}: {told:?}")))?;
             let sum = |way: &answers::PortCounters| Count {
-                bytes: way.talks.bytes + way.unplaced.bytes + way.other.bytes + way.link,
-                packets: way.talks.packets + way.unplaced.packets + way.other.packets,
+                bytes: way.conversations.bytes + way.unplaced.bytes + way.other.bytes + way.link,
+                packets: way.conversations.packets + way.unplaced.packets + way.other.packets,
             };
             let told = [sum(&port_told.incoming), sum(&port_told.outgoing)];
             all.insert(port.to_owned(), [told, other]);
@@ -326,21 +326,25 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
     let known = wait_until("both sides are known", LIMIT, || {
         datagrams.ask(b"who am I?", LIMIT)?;
         let client = scene.weir.client()?;
-        let all = client.talks(&Default::default()).map_err(unexpected)?;
+        let all = client
+            .conversations(&Default::default())
+            .map_err(unexpected)?;
         let at_uplink = answers::ConversationsQuery {
             port: Some("wan0".into()),
             ..Default::default()
         };
-        let outside = client.talks(&at_uplink).map_err(unexpected)?;
+        let outside = client.conversations(&at_uplink).map_err(unexpected)?;
         seen = format!("{all:#?}\n{outside:#?}");
-        let udp = |talk: &&answers::Conversation| talk.protocol == Some(answers::Protocol::Udp);
-        let inside: Vec<_> = all.talks.iter().filter(udp).collect();
-        let outside: Vec<_> = outside.talks.iter().filter(udp).collect();
+        let udp = |conversation: &&answers::Conversation| {
+            conversation.protocol == Some(answers::Protocol::Udp)
+        };
+        let inside: Vec<_> = all.conversations.iter().filter(udp).collect();
+        let outside: Vec<_> = outside.conversations.iter().filter(udp).collect();
         let ([inside], [outside]) = (&inside[..], &outside[..]) else {
             return Ok(false);
         };
         let station = format!("{}:{}", inside.station, inside.station_port);
-        let far = format!("{}:{}", outside.far, outside.far_port);
+        let far = format!("{}:{}", outside.remote, outside.remote_port);
         Ok(station == local
             && inside.uplink.as_deref() == Some("wan0")
             && outside.outside
@@ -355,9 +359,11 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
         .run(&format!("ping -n -c 3 -i 0.2 {server}"))?;
     let mut seen = Vec::new();
     let one = wait_until("a ping is one conversation", LIMIT, || {
-        let all = scene.weir.client()?.talks(&Default::default());
-        let talks = all.map_err(unexpected)?.talks.into_iter();
-        seen = talks.filter(|talk| talk.protocol_number == 1).collect();
+        let all = scene.weir.client()?.conversations(&Default::default());
+        let conversations = all.map_err(unexpected)?.conversations.into_iter();
+        seen = conversations
+            .filter(|conversation| conversation.protocol_number == 1)
+            .collect();
         Ok(seen.len() == 1 && seen[0].uplink.as_deref() == Some("wan0"))
     });
     one.map_err(|error| Error::Unexpected(format!("{error}: {seen:#?}")))
@@ -367,7 +373,15 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
 #[test]
 fn no_question_moves_time() -> Result<(), Error> {
     const PATHS: [&str; 9] = [
-        "status", "flows", "hops", "ports", "drops", "talks", "paths", "probes", "config",
+        "status",
+        "flows",
+        "hops",
+        "ports",
+        "drops",
+        "conversations",
+        "paths",
+        "probes",
+        "config",
     ];
     let scene = Scene::begin(Runs::Alone, "")?;
     let to = SocketAddr::new(scene.lab.arrangement().server(false), ECHO);

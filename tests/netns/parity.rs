@@ -24,13 +24,17 @@ use weir_tests::{LIMIT, Weir};
 const NEAR: f64 = 1.0;
 
 /// Returns the conversations at the LAN.
-fn talks(weir: &Weir) -> Result<Vec<Conversation>, Error> {
+fn conversations(weir: &Weir) -> Result<Vec<Conversation>, Error> {
     let asked = ConversationsQuery {
         port: Some("lan0".into()),
         limit: 5000,
         ..Default::default()
     };
-    Ok(weir.client()?.talks(&asked).map_err(unexpected)?.talks)
+    Ok(weir
+        .client()?
+        .conversations(&asked)
+        .map_err(unexpected)?
+        .conversations)
 }
 
 fn devices(weir: &Weir) -> Result<Devices, Error> {
@@ -64,7 +68,7 @@ fn sums(devices: &Devices) -> Vec<(String, [Count; 2])> {
         .chain(ports.map(|port| {
             (
                 port.name.clone(),
-                [port.incoming.talks, port.outgoing.talks],
+                [port.incoming.conversations, port.outgoing.conversations],
             )
         }))
         .collect()
@@ -110,26 +114,29 @@ impl Replay {
     /// Returns weir's counts at the end, when the capture is complete.
     fn end(&self) -> Result<Vec<Conversation>, Error> {
         at_rest(|| Ok((sums(&devices(&self.weir)?), self.capture.octets())))?;
-        let talks = talks(&self.weir)?;
+        let conversations = conversations(&self.weir)?;
         self.capture.end();
-        Ok(talks)
+        Ok(conversations)
     }
 }
 
 /// Returns conversations as packets one way, in the tools' form.
-fn one_way(talks: &[Conversation]) -> Table {
+fn one_way(conversations: &[Conversation]) -> Table {
     let mut table = Table::new();
-    for talk in talks {
-        let bare = matches!(talk.protocol_number, frames::ICMP | frames::ICMP6);
+    for conversation in conversations {
+        let bare = matches!(conversation.protocol_number, frames::ICMP | frames::ICMP6);
         let end = |address: &str, port: u16| {
             let address = address.parse().expect("weir tells an address");
             (address, if bare { 0 } else { port })
         };
-        let station = end(&talk.station, talk.station_port);
-        let far = end(&talk.far, talk.far_port);
-        for (from, to, count) in [(station, far, talk.sent), (far, station, talk.received)] {
+        let station = end(&conversation.station, conversation.station_port);
+        let far = end(&conversation.remote, conversation.remote_port);
+        for (from, to, count) in [
+            (station, far, conversation.sent),
+            (far, station, conversation.received),
+        ] {
             let key = Key {
-                protocol: talk.protocol_number,
+                protocol: conversation.protocol_number,
                 from,
                 to,
             };
@@ -222,16 +229,16 @@ fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
     for side in [Side::Client, Side::Server] {
         connections.say(side, none)?;
     }
-    let talks = replay.end()?;
+    let conversations = replay.end()?;
 
     // All packets were in conversations, so the comparison covers everything.
-    let told = one_way(&talks);
+    let told = one_way(&conversations);
     let port = devices(&replay.weir)?
         .ports
         .into_iter()
         .find(|port| port.name == "lan0");
     let port = port.ok_or_else(|| Error::Unexpected("no lan0".into()))?;
-    let counted = [port.incoming.talks, port.outgoing.talks];
+    let counted = [port.incoming.conversations, port.outgoing.conversations];
     let all = peers::sum(&told, |_| true);
     assert_eq!(
         counted[0].packets + counted[1].packets,
@@ -285,9 +292,9 @@ fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
     let wait = Duration::from_millis;
     connections.open(wait(40), wait(15))?;
     let opened = at_rest(|| {
-        let times = talks(&replay.weir)?
+        let times = conversations(&replay.weir)?
             .into_iter()
-            .map(|talk| (talk.station_port, talk.latency));
+            .map(|conversation| (conversation.station_port, conversation.latency));
         Ok(times.collect::<Vec<_>>())
     })?;
     // The minimum is neither the first nor the last.
@@ -295,17 +302,18 @@ fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
         connections.say(Side::Client, wait(wan))?;
         connections.say(Side::Server, wait(lan))?;
     }
-    let talks = replay.end()?;
+    let conversations = replay.end()?;
     let waits = peers::tshark(replay.router()?, &replay.capture.file)?;
 
     let (mut compared, mut apart) = (0, Vec::new());
     for connection in &connections.all {
-        let missing = || Error::Unexpected(format!("{}: {talks:#?} {waits:?}", connection.port));
-        let talk = talks
+        let missing =
+            || Error::Unexpected(format!("{}: {conversations:#?} {waits:?}", connection.port));
+        let conversation = conversations
             .iter()
-            .find(|talk| talk.station_port == connection.port);
-        let now = talk
-            .and_then(|talk| talk.latency.clone())
+            .find(|conversation| conversation.station_port == connection.port);
+        let now = conversation
+            .and_then(|conversation| conversation.latency.clone())
             .ok_or_else(missing)?;
         let then = opened.iter().find(|(port, _)| *port == connection.port);
         let then = then
@@ -324,8 +332,8 @@ fn round_trips_are_timed_as_tshark_times_them() -> Result<(), Error> {
             ("lan, handshake", then.lan, lan[0]),
             ("wan, last", now.wan, wan[2]),
             ("lan, last", now.lan, lan[2]),
-            ("wan, least", now.wan_least, least(wan)),
-            ("lan, least", now.lan_least, least(lan)),
+            ("wan, least", now.wan_min, least(wan)),
+            ("lan, least", now.lan_min, least(lan)),
         ] {
             let weir = weir.ok_or_else(missing)?;
             compared += 1;

@@ -156,12 +156,12 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
         scene.speak_until("the least power", || {
             Ok(scene
                 .radio()?
-                .is_some_and(|radio| radio.enough_dbm == Some(4)))
+                .is_some_and(|radio| radio.sufficient_dbm == Some(4)))
         })?;
         let radio = scene.radio()?.ok_or_else(|| unexpected("no radio"))?;
         println!("{radio:#?}");
-        assert_eq!((radio.most_dbm, radio.stations.len()), (MOST, 1));
-        assert!(radio.stations[0].arrives_mbit > Some(0.5), "{radio:#?}");
+        assert_eq!((radio.max_dbm, radio.stations.len()), (MOST, 1));
+        assert!(radio.stations[0].throughput_mbit > Some(0.5), "{radio:#?}");
         assert_eq!(radio.stations[0].power_dbm, radio.power_dbm);
         // hwsim has no power per station: weir reports that once, and all stations share one power.
         let told = scene.weir()?.log();
@@ -199,7 +199,7 @@ fn who_watches_changes_nothing() -> Result<(), Error> {
         .run(&format!("iw dev {RADIO} set txpower fixed 1300"))?;
     scene.speak_until("what arrives", || {
         let radio = scene.radio()?;
-        let arrives = radio.and_then(|radio| radio.stations.first()?.arrives_mbit);
+        let arrives = radio.and_then(|radio| radio.stations.first()?.throughput_mbit);
         Ok(arrives.is_some() && scene.power()? == 13)
     })?;
     Ok(())

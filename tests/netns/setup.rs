@@ -48,7 +48,7 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
             .is_some_and(|heard| !heard.is_empty()),
         "{seen}"
     );
-    assert!(seen["suggestion"]["untold"].is_array(), "{seen}");
+    assert!(seen["suggestion"]["open_questions"].is_array(), "{seen}");
 
     choices["router"]["name"] = "linde".into();
     choices["router"]["password"] = "four horses in a tin can".into();

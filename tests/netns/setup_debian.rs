@@ -183,12 +183,12 @@ impl Scene {
 }
 
 /// The client's connection to the host behind the provider, which echoes.
-struct Talk {
+struct Conversation {
     stream: TcpStream,
     _echo: lab::Process,
 }
 
-impl Talk {
+impl Conversation {
     fn begin(scene: &Scene) -> Result<Self, Error> {
         let far = scene.node("far")?;
         let mut echo = std::process::Command::new("socat");
@@ -297,7 +297,7 @@ fn a_router_of_debian_routes() -> Result<(), Error> {
     router.setup("confirm")?;
 
     // A removed network takes its files and its device along; other networks go on.
-    let mut talk = Talk::begin(&scene)?;
+    let mut talk = Conversation::begin(&scene)?;
     talk.say(b"first")?;
     router.uci("delete network.guest")?;
     router.uci("delete network.@device[1]")?;

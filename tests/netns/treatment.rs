@@ -254,7 +254,7 @@ fn the_counters_are_those_of_the_wire() {
         let packets = status.packets;
         assert_eq!(packets.forwarded(), out + count("lan0")?);
         assert!(packets.bytes > sent, "{packets:?} for {sent}");
-        let share = status.share_of_packets.unwrap_or_default();
+        let share = status.fast_path_share.unwrap_or_default();
         assert!((0.9..=1.0).contains(&share), "{share}");
         let other = if weir.way_out("lan0", hook)? == "xdp" {
             packets.forwarded_tc

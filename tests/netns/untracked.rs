@@ -37,13 +37,13 @@ const HOLD: &str =
 const REFUSE_ALL: [&str; 3] = [HOLD, REFUSE, "delete table inet hold"];
 
 /// Sends a question each 20 ms, and counts the answers.
-struct Talk {
+struct Conversation {
     datagrams: Datagrams,
     over: AtomicBool,
     answers: AtomicU64,
 }
 
-impl Talk {
+impl Conversation {
     fn run(&self) -> Result<(), Error> {
         while !self.over.load(Ordering::Relaxed) {
             // A socket reports an ICMP error as its own error.
@@ -93,7 +93,7 @@ fn ends(
     let weir = scene::weir(by, &lab, REPROOF)?;
     let to = SocketAddr::new(SERVER, ECHO);
     let _echo = Echo::serve(server, to)?;
-    let talk = Talk {
+    let talk = Conversation {
         datagrams: Datagrams::open(client, to)?,
         over: AtomicBool::new(false),
         answers: AtomicU64::new(0),

@@ -56,8 +56,8 @@ impl Client {
     }
 
     /// Returns conversations.
-    pub fn talks(&self, asked: &ConversationsQuery) -> Answer<Conversations> {
-        self.0.get(&with_query("/v1/talks", asked))
+    pub fn conversations(&self, asked: &ConversationsQuery) -> Answer<Conversations> {
+        self.0.get(&with_query("/v1/conversations", asked))
     }
 
     /// Returns past traffic.

@@ -249,7 +249,7 @@ const SETTLED: Duration = Duration::from_secs(6);
 fn monitor(weir: &Daemon, binary: &Path) -> Result<(), Error> {
     sleep(SETTLED);
     show(binary, weir, &["devices"])?;
-    show(binary, weir, &["talks", "--limit", "4"])?;
+    show(binary, weir, &["conversations", "--limit", "4"])?;
     println!("\nOn your router `weir top` shows this live, and a page draws it:");
     println!("ssh -L 9347:localhost:9347 root@ROUTER, then open http://localhost:9347");
     Ok(())

@@ -104,7 +104,7 @@ pub fn uncertain(who: &str, at: u64) -> bool {
 
 /// Returns whether a stream sends at this time: spells of one to fifteen seconds, and rests of up
 /// to twenty.
-pub fn talks(stream: u64, at: u64) -> bool {
+pub fn conversations(stream: u64, at: u64) -> bool {
     let (mut begin, mut spell) = (0, 0);
     while begin <= at {
         let talk = 1_000 + dice(100 + stream, spell) % 14_000;
@@ -146,7 +146,9 @@ mod tests {
 
     #[test]
     fn streams_talk_and_rest() {
-        let talking = (0..400).filter(|second| talks(1, second * 1_000)).count();
+        let talking = (0..400)
+            .filter(|second| conversations(1, second * 1_000))
+            .count();
         assert!((80..320).contains(&talking), "{talking}");
     }
 }

@@ -330,8 +330,9 @@ impl World {
 
     fn ask(&mut self, at: u64, late: bool) {
         for (index, (name, _)) in ASKERS.iter().enumerate() {
-            let talks = !name.starts_with("stream") || schedule::talks(index as u64, at);
-            if !talks {
+            let conversations =
+                !name.starts_with("stream") || schedule::conversations(index as u64, at);
+            if !conversations {
                 continue;
             }
             let mut question = [0; QUESTION];

@@ -166,7 +166,7 @@ mod tests {
     }
 
     /// 4 Mbit/s, then 2, and 4 again from 0.5 s after the return on, in steps of 10 ms.
-    fn made_up() -> ExperimentResult {
+    fn local_mac() -> ExperimentResult {
         let (mut flow, mut path) = (Series::default(), Series::default());
         for step in 0..2000 {
             let now = seconds(f64::from(step) / 100.0 + 0.001);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_row_tells_what_arrived() {
-        let row = row("made up".into(), &made_up());
+        let row = row("made up".into(), &local_mac());
         let rates = row.rates.map(|rate| (rate * 10.0).round() / 10.0);
         assert_eq!(rates, [4.0, 2.0, 4.0]);
         // Half of the window is full.

@@ -43,7 +43,7 @@ pub struct Cable {
     /// Reason for the role, in a sentence.
     pub why: String,
     /// Condition that would change the role, in a sentence.
-    pub would_change: String,
+    pub change_condition: String,
     /// Notices for the administrator, such as a second DHCP server, in sentences.
     pub notices: Vec<String>,
 }

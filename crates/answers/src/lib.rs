@@ -12,7 +12,7 @@
 //! | `GET /v1/drops` | [`Drops`] |
 //! | `GET /v1/devices` | [`Devices`]: devices on the network |
 //! | `POST /v1/devices/{mac}/label` | [`LabelledDevice`], of a [`DeviceLabel`] |
-//! | `GET /v1/talks?…` | [`Talks`]: conversations, of a [`ConversationsQuery`] |
+//! | `GET /v1/conversations?…` | [`Conversations`]: conversations, of a [`ConversationsQuery`] |
 //! | `GET /v1/probes` | [`Probes`]: records of the network stack |
 //! | `GET /v1/history?…` | [`History`] of a [`HistoryQuery`] |
 //! | `GET /v1/paths` | [`Paths`]: uplinks that are used as one |

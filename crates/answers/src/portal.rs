@@ -102,7 +102,7 @@ pub struct PortalVoucher {
     pub former: Option<String>,
     /// Name of the voucher.
     pub name: String,
-    /// "available", "active", "expired" or "invalidated".
+    /// "available", "active", "expired" or "revoked".
     pub state: String,
     /// Validity in seconds; none: unlimited.
     pub duration: Option<u64>,
@@ -127,7 +127,7 @@ pub struct PortalVoucher {
     /// Time of the first use.
     pub activated: Option<u64>,
     /// Time of revocation.
-    pub invalidated: Option<u64>,
+    pub revoked: Option<u64>,
     /// Hardware addresses of the devices that use the voucher.
     pub users: Vec<String>,
     /// The node that sold the voucher; none: this one.

@@ -21,9 +21,9 @@ pub struct Radio {
     /// Transmit power, dBm; `None`: the driver does not report it.
     pub power_dbm: Option<i32>,
     /// Largest power that weir allows, dBm: the power before weir started.
-    pub most_dbm: i32,
+    pub max_dbm: i32,
     /// Power found to be sufficient, dBm.
-    pub enough_dbm: Option<i32>,
+    pub sufficient_dbm: Option<i32>,
     /// Reason for this power: a word, as in [`RadioStep::reason`].
     pub reason: String,
     /// Problem, in a sentence.
@@ -40,7 +40,7 @@ pub struct RadioStation {
     pub mac: String,
     /// Throughput at the station if the radio sends to it alone, all the time, Mbit/s, from frames
     /// of the last second. `None`: no frames.
-    pub arrives_mbit: Option<f64>,
+    pub throughput_mbit: Option<f64>,
     /// Throughput that the driver expects, Mbit/s.
     pub expected_mbit: Option<f64>,
     /// Transmit power for the station, dBm.
@@ -122,7 +122,7 @@ pub struct RadioStep {
     /// Station that caused the step.
     pub station: Option<String>,
     /// Throughput at that station, Mbit/s.
-    pub arrives_mbit: Option<f64>,
+    pub throughput_mbit: Option<f64>,
     /// Throughput at the greatest power, Mbit/s.
     pub reference_mbit: Option<f64>,
     /// Rate of transmission to the station, Mbit/s; `None`: the driver does not report it.

@@ -73,9 +73,9 @@ pub struct SetupSuggestion {
     /// Reasons, in sentences.
     pub why: Vec<String>,
     /// True if no evidence contradicts the suggestion.
-    pub sure: bool,
+    pub confident: bool,
     /// Open questions, in sentences.
-    pub untold: Vec<String>,
+    pub open_questions: Vec<String>,
 }
 
 /// Kind of Internet access.

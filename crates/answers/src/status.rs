@@ -36,10 +36,10 @@ pub struct Status {
     pub hops: HopCounts,
     /// Packet counters.
     pub packets: PacketCounts,
-    /// Share of the packets that took the fast path, 0 to 1 ([`PacketCounts::share_of_packets`]);
+    /// Share of the packets that took the fast path, 0 to 1 ([`PacketCounts::fast_path_share`]);
     /// absent before the first packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share_of_packets: Option<f64>,
+    pub fast_path_share: Option<f64>,
     /// Increments of the generation, by cause (`routing`, `firewall`, `link`, …).
     pub bumps: BTreeMap<String, u64>,
     /// Refused connections, by cause (`table_full`, `helper`, …); not packets.
@@ -66,7 +66,7 @@ pub struct Status {
     pub heartbeat: Heartbeat,
     /// Parts that do not work as configured; absent if all work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub troubles: Vec<PartProblem>,
+    pub problems: Vec<PartProblem>,
     /// Fields of other modules, by module name.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
@@ -171,7 +171,7 @@ impl PacketCounts {
     }
 
     /// Share of the packets that took the fast path, 0 to 1; `None` before the first packet.
-    pub fn share_of_packets(&self) -> Option<f64> {
+    pub fn fast_path_share(&self) -> Option<f64> {
         let passed = self
             .passed
             .values()
@@ -208,12 +208,12 @@ mod tests {
     #[test]
     fn the_share_of_nothing_is_not_a_number_but_none() {
         let mut packets = PacketCounts::default();
-        assert_eq!(packets.share_of_packets(), None);
+        assert_eq!(packets.fast_path_share(), None);
         packets.forwarded_xdp = 2;
         packets.forwarded_tc = 1;
         packets.passed.insert("fragment".into(), 1);
-        assert_eq!(packets.share_of_packets(), Some(0.75));
+        assert_eq!(packets.fast_path_share(), Some(0.75));
         packets.passed.insert("unknown".into(), u64::MAX);
-        assert!(packets.share_of_packets().is_some_and(|share| share < 0.01));
+        assert!(packets.fast_path_share().is_some_and(|share| share < 0.01));
     }
 }

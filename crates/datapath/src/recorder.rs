@@ -61,7 +61,7 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missed {
     /// No record was free, neither for the station nor for the port.
-    pub no_room: u64,
+    pub overflow: u64,
     /// The beginning of what was to be measured was not seen, or is forgotten.
     pub not_measured: u64,
 }
@@ -173,7 +173,7 @@ impl Recorder {
             return Ok(Missed::default());
         };
         Ok(Missed {
-            no_room: sum(&map, 0)?,
+            overflow: sum(&map, 0)?,
             not_measured: sum(&map, 1)?,
         })
     }

@@ -6,7 +6,11 @@ use crate::observations::Observations;
 use crate::vlan_observations::VlanObservations;
 
 /// Returns the open questions about a suggestion.
-pub fn untold(heard: &Observations, internet: Internet, place: &VlanObservations) -> Vec<String> {
+pub fn open_questions(
+    heard: &Observations,
+    internet: Internet,
+    place: &VlanObservations,
+) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     match internet {
         Internet::None => return of_nothing(heard),

@@ -8,7 +8,7 @@ use crate::frame;
 use crate::internet::Internet;
 use crate::network::Network;
 use crate::observations::Observations;
-use crate::open_questions::untold;
+use crate::open_questions::open_questions;
 use crate::vlan_observations::VlanObservations;
 
 /// A suggested configuration.
@@ -25,9 +25,9 @@ pub struct Suggestion {
     /// Reasons, in sentences.
     pub why: Vec<String>,
     /// True if no evidence contradicts the suggestion.
-    pub sure: bool,
+    pub confident: bool,
     /// Open questions.
-    pub untold: Vec<String>,
+    pub open_questions: Vec<String>,
 }
 
 /// A replacement network for the LAN.
@@ -149,16 +149,16 @@ fn found(heard: &Observations) -> Suggestion {
         vlan,
         details: details(place, internet),
         lan: lan(heard, vlan),
-        untold: untold(heard, internet, place),
+        open_questions: open_questions(heard, internet, place),
         why: reasons.why,
-        sure: !reasons.doubted,
+        confident: !reasons.doubted,
     }
 }
 
 fn nothing(heard: &Observations) -> Suggestion {
     let place = VlanObservations::default();
     let looped = heard.places.values().any(|place| place.looped);
-    let (why, sure) = match heard.link {
+    let (why, confident) = match heard.link {
         Some(true) if heard.itself => (
             "The cable leads back to another port of this router: plug it into the modem.",
             true,
@@ -193,10 +193,10 @@ fn nothing(heard: &Observations) -> Suggestion {
         details: Details::default(),
         lan: None,
         why: vec![why.into()],
-        sure,
-        untold: match works {
+        confident,
+        open_questions: match works {
             true => Vec::new(),
-            false => untold(heard, Internet::None, &place),
+            false => open_questions(heard, Internet::None, &place),
         },
     }
 }

@@ -35,7 +35,7 @@ fn an_offer_with_a_router_is_dhcp() {
         );
     });
     assert_eq!(
-        (said.internet, said.vlan, said.sure),
+        (said.internet, said.vlan, said.confident),
         (Internet::Dhcp, None, true)
     );
     let details = &said.details;
@@ -47,9 +47,11 @@ fn an_offer_with_a_router_is_dhcp() {
     );
     assert_eq!(details.dns, ["9.9.9.9"]);
     assert!(
-        said.untold.iter().any(|it| it.contains("captive portal")),
+        said.open_questions
+            .iter()
+            .any(|it| it.contains("captive portal")),
         "{:?}",
-        said.untold
+        said.open_questions
     );
     let first = evidence
         .iter()
@@ -79,9 +81,9 @@ fn a_port_that_leads_out_already_is_left_as_it_is() {
         wire.end().0
     };
     let said = silent(true);
-    assert_eq!((said.internet, said.sure), (Internet::Static, true));
+    assert_eq!((said.internet, said.confident), (Internet::Static, true));
     assert!(said.why[0].contains("already"), "{:?}", said.why);
-    assert_eq!(said.untold, [""; 0]);
+    assert_eq!(said.open_questions, [""; 0]);
     assert_eq!(silent(false).internet, Internet::None);
 }
 
@@ -92,7 +94,7 @@ fn a_modem_that_offers_beside_pppoe_is_told_and_passed_by() {
         wire.pppoe(None, &pado("BRAS1", &["", "gold", "silver"]));
     });
     assert_eq!(
-        (said.internet, said.vlan, said.sure),
+        (said.internet, said.vlan, said.confident),
         (Internet::Pppoe, None, true)
     );
     assert_eq!(said.details.services, ["gold", "silver"]);
@@ -103,16 +105,18 @@ fn a_modem_that_offers_beside_pppoe_is_told_and_passed_by() {
         said.why
     );
     assert!(
-        said.untold.iter().any(|it| it.contains("gold and silver")),
+        said.open_questions
+            .iter()
+            .any(|it| it.contains("gold and silver")),
         "{:?}",
-        said.untold
+        said.open_questions
     );
     let (said, _) = found(|wire| {
         wire.dhcp(None, &[offer([192, 0, 2, 57], &[(1, &MASK), (3, &ROUTER)])]);
         wire.pppoe(None, &pado("BRAS1", &[]));
     });
     assert_eq!(
-        (said.internet, said.sure),
+        (said.internet, said.confident),
         (Internet::Pppoe, false),
         "the offer has a router"
     );
@@ -123,7 +127,7 @@ fn without_a_tag_comes_first_where_it_leads_out() {
     let tagged = |wire: &mut Wire| wire.pppoe(Some(7), &pado("BRAS1", &[]));
     let (said, evidence) = found(tagged);
     assert_eq!(
-        (said.internet, said.vlan, said.sure),
+        (said.internet, said.vlan, said.confident),
         (Internet::Pppoe, Some(7), true)
     );
     assert!(
@@ -136,7 +140,7 @@ fn without_a_tag_comes_first_where_it_leads_out() {
         wire.dhcp(None, &[offer([192, 0, 2, 57], &[(1, &MASK), (3, &ROUTER)])]);
     });
     assert_eq!(
-        (said.internet, said.vlan, said.sure),
+        (said.internet, said.vlan, said.confident),
         (Internet::Dhcp, None, false)
     );
     assert!(
@@ -165,9 +169,9 @@ fn servers_that_differ_are_told() {
         );
         wire.dhcp(None, &[one, other]);
     });
-    assert_eq!((said.internet, said.sure), (Internet::Dhcp, false));
+    assert_eq!((said.internet, said.confident), (Internet::Dhcp, false));
     assert!(
-        said.untold
+        said.open_questions
             .iter()
             .any(|it| it.contains("Several DHCP servers"))
     );
@@ -189,7 +193,7 @@ fn servers_that_stand_in_for_each_other_are_no_trouble() {
         );
         wire.dhcp(None, &[one, other]);
     });
-    assert_eq!((said.internet, said.sure), (Internet::Dhcp, true));
+    assert_eq!((said.internet, said.confident), (Internet::Dhcp, true));
     assert_eq!(said.details.servers, ["192.0.2.1", "192.0.2.3"]);
     assert!(!evidence.iter().any(|it| it.kind == Kind::Conflict));
 }
@@ -201,7 +205,7 @@ fn of_several_servers_one_with_a_router_counts() {
         let way = offer([192, 0, 2, 57], &[(1, &MASK), (3, &ROUTER)]);
         wire.dhcp(None, &[page, way]);
     });
-    assert_eq!((said.internet, said.sure), (Internet::Dhcp, false));
+    assert_eq!((said.internet, said.confident), (Internet::Dhcp, false));
     assert_eq!(said.details.gateway.as_deref(), Some("192.0.2.1"));
     assert_eq!(said.details.addresses, ["192.0.2.57/24"]);
 }
@@ -238,9 +242,12 @@ fn portals_and_ipv6_only_are_read_of_both() {
         Some("https://login.example/")
     );
     assert!(
-        !said.untold.iter().any(|it| it.contains("captive portal")),
+        !said
+            .open_questions
+            .iter()
+            .any(|it| it.contains("captive portal")),
         "{:?}",
-        said.untold
+        said.open_questions
     );
     let alone: (u8, &[u8]) = (108, &[0, 0, 7, 8]);
     let nat64 = [
@@ -256,7 +263,7 @@ fn portals_and_ipv6_only_are_read_of_both() {
         wire.router(None, &advertisement(1800, 0, &[&nat64]));
     });
     // No prefix for the LAN is offered.
-    assert_eq!((said.internet, said.sure), (Internet::Ipv6Only, false));
+    assert_eq!((said.internet, said.confident), (Internet::Ipv6Only, false));
     assert_eq!(said.details.nat64.as_deref(), Some("64:ff9b::/96"));
     let told = |said: &Suggestion, what: &str| said.why.iter().any(|it| it.contains(what));
     assert!(
@@ -268,7 +275,7 @@ fn portals_and_ipv6_only_are_read_of_both() {
         wire.router(None, &advertisement(1800, 0, &[&nat64]));
         wire.dhcp6(None, &advertise(Some(56), &[]));
     });
-    assert_eq!((said.internet, said.sure), (Internet::Ipv6Only, true));
+    assert_eq!((said.internet, said.confident), (Internet::Ipv6Only, true));
     assert!(told(&said, "464XLAT"), "{:?}", said.why);
     let (said, evidence) = found(|wire| {
         wire.dhcp(
@@ -283,9 +290,9 @@ fn portals_and_ipv6_only_are_read_of_both() {
         "nobody says how to do without"
     );
     assert!(
-        said.untold.iter().any(|it| it.contains("NAT64")),
+        said.open_questions.iter().any(|it| it.contains("NAT64")),
         "{:?}",
-        said.untold
+        said.open_questions
     );
 }
 
@@ -300,7 +307,7 @@ fn dhcp_beside_ipv6_says_whether_there_is_a_prefix_for_the_lan() {
             wire.router(None, &advertisement(1800, 0, &[]));
             wire.dhcp6(None, &advertise(length, &[]));
         });
-        assert_eq!((said.internet, said.sure), (Internet::Dhcp, true));
+        assert_eq!((said.internet, said.confident), (Internet::Dhcp, true));
         assert!(said.details.ipv6);
         assert_eq!(said.details.delegated.len(), usize::from(length.is_some()));
         assert!(
@@ -348,7 +355,7 @@ fn a_router_of_ipv6_alone_with_a_tunnel_for_ipv4() {
         );
     });
     assert_eq!(
-        (said.internet, said.vlan, said.sure),
+        (said.internet, said.vlan, said.confident),
         (Internet::Ipv6Only, None, true)
     );
     let details = &said.details;
@@ -370,18 +377,20 @@ fn a_router_of_ipv6_alone_with_a_tunnel_for_ipv4() {
         wire.router(None, &advertisement(1800, 0x80, &[&prefix]));
         wire.dhcp6(None, &advertise(None, &[]));
     });
-    assert_eq!((said.internet, said.sure), (Internet::Ipv6Only, false));
+    assert_eq!((said.internet, said.confident), (Internet::Ipv6Only, false));
     assert!(
-        said.untold
+        said.open_questions
             .iter()
             .any(|it| it.contains("prefix for the LAN")),
         "{:?}",
-        said.untold
+        said.open_questions
     );
     assert!(
-        said.untold.iter().any(|it| it.contains("IPv4 over")),
+        said.open_questions
+            .iter()
+            .any(|it| it.contains("IPv4 over")),
         "{:?}",
-        said.untold
+        said.open_questions
     );
 }
 
@@ -393,14 +402,14 @@ fn stations_that_ask_for_each_other_are_a_static_network() {
         }
         wire.pass(3000);
     });
-    assert_eq!((said.internet, said.sure), (Internet::Static, false));
+    assert_eq!((said.internet, said.confident), (Internet::Static, false));
     assert_eq!(said.details.gateway.as_deref(), Some("203.0.113.254"));
     assert_eq!(
         said.details.network.map(|it| it.to_string()).as_deref(),
         Some("203.0.113.0/24")
     );
     assert!(
-        said.untold
+        said.open_questions
             .iter()
             .any(|it| it.contains("free address for this router"))
     );
@@ -410,41 +419,41 @@ fn stations_that_ask_for_each_other_are_a_static_network() {
         }
         wire.pass(3000);
     });
-    assert_eq!((said.internet, said.sure), (Internet::Static, false));
+    assert_eq!((said.internet, said.confident), (Internet::Static, false));
     assert!(
-        said.untold
+        said.open_questions
             .iter()
             .any(|it| it.contains("The router of this network")),
         "{:?}",
-        said.untold
+        said.open_questions
     );
 }
 
 #[test]
 fn silence_a_loop_and_no_link_are_told_apart() {
     let (said, _) = found(|_| {});
-    assert_eq!((said.internet, said.sure), (Internet::None, false));
+    assert_eq!((said.internet, said.confident), (Internet::None, false));
     for what in [
         "static addresses",
         "Another VLAN than those tried",
         "802.1X",
     ] {
         assert!(
-            said.untold.iter().any(|it| it.contains(what)),
+            said.open_questions.iter().any(|it| it.contains(what)),
             "{:?}",
-            said.untold
+            said.open_questions
         );
     }
     let (said, evidence) = found(Wire::reflect);
-    assert_eq!((said.internet, said.sure), (Internet::None, true));
+    assert_eq!((said.internet, said.confident), (Internet::None, true));
     assert!(said.why[0].contains("loop"), "{:?}", said.why);
-    assert_eq!(said.untold, ["The network behind the loop."]);
+    assert_eq!(said.open_questions, ["The network behind the loop."]);
     assert_eq!(
         evidence.iter().filter(|it| it.kind == Kind::Loop).count(),
         1
     );
     let (said, evidence) = found(|wire| wire.detection.link(false, 1));
-    assert_eq!((said.internet, said.sure), (Internet::None, true));
+    assert_eq!((said.internet, said.confident), (Internet::None, true));
     assert!(said.why[0].contains("no link"), "{:?}", said.why);
     assert!(evidence.iter().any(|it| it.kind == Kind::NoLink));
     let (said, _) = found(|wire| {

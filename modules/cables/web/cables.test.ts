@@ -34,7 +34,7 @@ const cable = (device: string, more: Partial<Cable> = {}): Cable => ({
   shut: false,
   moving: null,
   why: "",
-  would_change: "",
+  change_condition: "",
   notices: [],
   ...more,
 });

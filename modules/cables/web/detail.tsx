@@ -58,7 +58,7 @@ export function Detail({ cable }: { cable: Cable }) {
       </p>
       <h3>{t("cables.change")}</h3>
       <p>
-        <Said text={cable.would_change} />
+        <Said text={cable.change_condition} />
       </p>
       <h3>{t("cables.now")}</h3>
       <p>{word("cables.now", plain(cable.now))}</p>

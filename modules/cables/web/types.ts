@@ -26,7 +26,7 @@ export interface Cable {
   moving: string | null;
   /** Sentences, in English, like those below. */
   why: string;
-  would_change: string;
+  change_condition: string;
   notices: string[];
 }
 

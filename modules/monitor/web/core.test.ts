@@ -3,7 +3,7 @@ import test from "node:test";
 import { needsAttention, placeOf } from "./core/conditions";
 import { fromInside } from "./core/inside";
 import { isFinishedQuery } from "./core/queries";
-import type { Talk } from "./types";
+import type { Conversation } from "./types";
 
 test("conditions lead to the view that shows more, and hints alone need no attention", () => {
   const condition = (severity: "critical" | "warning" | "hint", view: string, subject = "") => ({
@@ -31,7 +31,7 @@ test("conditions lead to the view that shows more, and hints alone need no atten
 
 test("a conversation told from the outside is turned round, once", () => {
   const count = (bytes: number) => ({ bytes, packets: 1 });
-  const talk: Talk = {
+  const conversation: Conversation = {
     id: 1,
     port: "wan",
     mac: "02:00:00:00:00:09",
@@ -41,8 +41,8 @@ test("a conversation told from the outside is turned round, once", () => {
     protocol: "tcp",
     station: "203.0.113.1",
     station_port: 443,
-    far: "198.51.100.2",
-    far_port: 30_000,
+    remote: "198.51.100.2",
+    remote_port: 30_000,
     received: count(1),
     sent: count(2),
     rate: { received: 3, sent: 4 },
@@ -50,31 +50,39 @@ test("a conversation told from the outside is turned round, once", () => {
     last_seen: 0,
     latency: { lan: 20, retransmissions: 1 },
   };
-  const own = fromInside(talk, "router");
+  const own = fromInside(conversation, "router");
   assert.deepEqual(
-    [own.device, own.station, own.far, own.far_port, own.received.bytes, own.rate.sent, own.mac],
+    [
+      own.device,
+      own.station,
+      own.remote,
+      own.remote_port,
+      own.received.bytes,
+      own.rate.sent,
+      own.mac,
+    ],
     ["router", "198.51.100.2", "203.0.113.1", 443, 2, 3, ""],
   );
   assert.deepEqual(own.latency, { wan: 20, retransmissions: 1 });
-  const behind = fromInside({ ...talk, behind: "[2001:db8::5]:4000" }, "router");
+  const behind = fromInside({ ...conversation, behind: "[2001:db8::5]:4000" }, "router");
   assert.deepEqual(
     [behind.device, behind.station, behind.station_port],
     [undefined, "2001:db8::5", 4000],
   );
-  assert.equal(fromInside({ ...talk, behind: "nonsense" }, "router").station, "nonsense");
-  const inside = { ...talk, outside: false };
+  assert.equal(fromInside({ ...conversation, behind: "nonsense" }, "router").station, "nonsense");
+  const inside = { ...conversation, outside: false };
   assert.equal(fromInside(inside, "router"), inside);
 });
 
 test("finished queries are folded, and nothing that moves", () => {
-  const talk = (application: string | undefined, received: number, sent: number) =>
+  const conversation = (application: string | undefined, received: number, sent: number) =>
     isFinishedQuery({
       rate: { received, sent },
       ...(application !== undefined && { application }),
     });
-  assert.equal(talk("dns", 0, 0), true);
-  assert.equal(talk("dns", 0, 8), false);
-  assert.equal(talk("dns", 8, 0), false);
-  assert.equal(talk("web", 0, 0), false);
-  assert.equal(talk(undefined, 0, 0), false);
+  assert.equal(conversation("dns", 0, 0), true);
+  assert.equal(conversation("dns", 0, 8), false);
+  assert.equal(conversation("dns", 8, 0), false);
+  assert.equal(conversation("web", 0, 0), false);
+  assert.equal(conversation(undefined, 0, 0), false);
 });

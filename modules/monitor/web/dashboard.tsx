@@ -38,10 +38,10 @@ const rateOf = (device: Device): number => device.rate.received + device.rate.se
 function Summary({ devices }: { devices: Devices }) {
   const own = stations(devices);
   const active = own.filter((device) => rateOf(device) > 0).length;
-  const talks = own.reduce((sum, device) => sum + device.talks, 0);
+  const conversations = own.reduce((sum, device) => sum + device.conversations, 0);
   return (
     <p class="muted">
-      {plural("dashboard.devices", active)} · {plural("dashboard.talks", talks)}
+      {plural("dashboard.devices", active)} · {plural("dashboard.conversations", conversations)}
     </p>
   );
 }
@@ -77,7 +77,7 @@ function Uplink({ port, since }: { port: MeteredPort; since: number }) {
   const { down, up } = portRate(port);
   const series = recorded.get(`port ${port.name}`);
   const name = t("dashboard.uplink", { name: plain(port.name) });
-  const bytes = (way: MeteredPort["incoming"]) => way.talks.bytes + way.unplaced.bytes;
+  const bytes = (way: MeteredPort["incoming"]) => way.conversations.bytes + way.unplaced.bytes;
   return (
     <Card title={name}>
       <Now down={down} up={up} series={series} />
@@ -146,8 +146,8 @@ function Engine() {
           </p>
           <Meter share={share ?? 0} />
           <p class="muted small">
-            {status.share_of_packets !== undefined &&
-              t("dashboard.engine.since", { share: f.share(status.share_of_packets) })}
+            {status.fast_path_share !== undefined &&
+              t("dashboard.engine.since", { share: f.share(status.fast_path_share) })}
             {packets?.byteRate != null &&
               ` · ${t("dashboard.engine.rate", { rate: f.rate(packets.byteRate) })}`}
           </p>

@@ -10,14 +10,14 @@ import { Card, Facts, Meter, Name, Title } from "@/parts/basic";
 import { Chart, Now } from "@/parts/chart";
 import { Waiting } from "@/parts/failure";
 import { format } from "@/text";
+import { ConversationTable } from "./conversation-table";
 import { fromInside } from "./core/inside";
 import { Signal, Verdict } from "./figures";
 import { HistoryBoard } from "./history";
 import { Kind } from "./kinds";
 import { LabelCard } from "./label";
-import { TalkTable } from "./talk-table";
 import { t, word } from "./text";
-import type { Talks } from "./types";
+import type { Conversations } from "./types";
 
 export function DeviceView({ mac }: { mac: string }) {
   const { devices, failure } = useStore(live);
@@ -63,8 +63,8 @@ export function DeviceView({ mac }: { mac: string }) {
             <LatencyFacts device={device} />
           </Card>
         </div>
-        <Card title={t("device.talks")}>
-          <DeviceTalks mac={mac} now={devices.now} />
+        <Card title={t("device.conversations")}>
+          <DeviceConversations mac={mac} now={devices.now} />
         </Card>
         <Card title={t("device.history")}>
           <HistoryBoard
@@ -95,17 +95,19 @@ export function DeviceView({ mac }: { mac: string }) {
   );
 }
 
-function DeviceTalks({ mac, now }: { mac: string; now: number }) {
-  const { data, failure, retry } = useResource<Talks>(
-    "talks",
+function DeviceConversations({ mac, now }: { mac: string; now: number }) {
+  const { data, failure, retry } = useResource<Conversations>(
+    "conversations",
     { device: mac, sort: "rate", limit: "200" },
     USUAL,
   );
   if (data === null) return <Waiting failure={failure} retry={retry} />;
-  if (data.talks.length === 0) return <p class="nothing">{t("talks.empty")}</p>;
+  if (data.conversations.length === 0) return <p class="nothing">{t("conversations.empty")}</p>;
   return (
-    <TalkTable
-      talks={data.talks.map((talk) => fromInside(talk, t("talks.own")))}
+    <ConversationTable
+      conversations={data.conversations.map((conversation) =>
+        fromInside(conversation, t("conversations.own")),
+      )}
       now={now}
       withDevice={false}
     />
@@ -152,8 +154,8 @@ function LatencyFacts({ device }: { device: Device }) {
   return (
     <Facts
       facts={[
-        [t("device.latency.lan"), figure(latency.lan, latency.lan_least)],
-        [t("device.latency.wan"), figure(latency.wan, latency.wan_least)],
+        [t("device.latency.lan"), figure(latency.lan, latency.lan_min)],
+        [t("device.latency.wan"), figure(latency.wan, latency.wan_min)],
         [
           t("device.bufferbloat"),
           <Verdict told={latency.bufferbloat} growth={latency.growth} key="verdict" />,
@@ -185,11 +187,11 @@ function DeviceFacts({ device, now }: { device: Device; now: number }) {
     [t("device.seen"), f.ago(now - device.last_seen)],
   ];
   if (device.vlan !== undefined) facts.splice(3, 0, [t("device.vlan"), String(device.vlan)]);
-  if (device.made_up) facts.splice(2, 0, [t("devices.vendor"), t("device.vendor.made_up")]);
+  if (device.local_mac) facts.splice(2, 0, [t("devices.vendor"), t("device.vendor.local_mac")]);
   else if (device.vendor !== undefined)
     facts.splice(2, 0, [t("devices.vendor"), plain(device.vendor)]);
-  if (device.name_from !== undefined)
-    facts.push([t("device.name_from"), word("name_from", plain(device.name_from))]);
+  if (device.name_source !== undefined)
+    facts.push([t("device.name_source"), word("name_source", plain(device.name_source))]);
   return <Facts facts={facts} />;
 }
 

@@ -133,12 +133,12 @@ function columns(now: number): Column<Device>[] {
       cell: (device) => f.bytes(lanOf(device)),
     },
     {
-      id: "talks",
-      title: t("devices.talks"),
+      id: "conversations",
+      title: t("devices.conversations"),
       numeric: true,
       level: 3,
-      by: (device) => device.talks,
-      cell: (device) => f.count(device.talks),
+      by: (device) => device.conversations,
+      cell: (device) => f.count(device.conversations),
     },
     {
       id: "latency",

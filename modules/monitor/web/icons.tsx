@@ -12,7 +12,7 @@ export const DevicesIcon = () => (
     <rect x="17" y="9" width="4.5" height="9" rx="1" />
   </Lines>
 );
-export const TalksIcon = () => (
+export const ConversationsIcon = () => (
   <Lines>
     <path d="M4 8h14l-3.5-3.5M20 16H6l3.5 3.5" />
   </Lines>

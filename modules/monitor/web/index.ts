@@ -1,10 +1,10 @@
 import type { Module } from "@/module";
+import { ConversationsView } from "./conversations";
 import { Dashboard } from "./dashboard";
 import { DevicesView } from "./devices";
 import { HistoryView } from "./history";
-import { DevicesIcon, HistoryIcon, OverviewIcon, PictureIcon, TalksIcon } from "./icons";
+import { ConversationsIcon, DevicesIcon, HistoryIcon, OverviewIcon, PictureIcon } from "./icons";
 import { PictureView } from "./picture";
-import { TalksView } from "./talks";
 import { t } from "./text";
 import "./style.css";
 
@@ -16,7 +16,12 @@ export const monitor: Module = {
   views: [
     { id: "", title: () => t("view.dashboard"), icon: OverviewIcon, show: Dashboard },
     { id: "devices", title: () => t("view.devices"), icon: DevicesIcon, show: DevicesView },
-    { id: "talks", title: () => t("view.talks"), icon: TalksIcon, show: TalksView },
+    {
+      id: "conversations",
+      title: () => t("view.conversations"),
+      icon: ConversationsIcon,
+      show: ConversationsView,
+    },
     { id: "history", title: () => t("view.history"), icon: HistoryIcon, show: HistoryView },
     { id: "picture", title: () => t("view.picture"), icon: PictureIcon, show: PictureView },
   ],

@@ -15,7 +15,9 @@ type Fields = { name: string; owner: string; icon: string };
 
 const said = (device: Device): Fields => ({
   // The device's own name does not count as given by a user.
-  name: ["given", "configuration"].includes(device.name_from ?? "") ? plain(device.name ?? "") : "",
+  name: ["given", "configuration"].includes(device.name_source ?? "")
+    ? plain(device.name ?? "")
+    : "",
   owner: plain(device.owner ?? ""),
   icon: device.icon ?? "",
 });

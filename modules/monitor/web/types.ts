@@ -10,12 +10,12 @@ export interface DeviceLabelled {
   configured: string[];
 }
 
-export interface Talks {
+export interface Conversations {
   total: number;
-  talks: Talk[];
+  conversations: Conversation[];
 }
 
-export interface Talk {
+export interface Conversation {
   id: number | string;
   port: string;
   vlan?: number;
@@ -25,9 +25,9 @@ export interface Talk {
   protocol?: string;
   station: string;
   station_port: number;
-  far: string;
-  far_port: number;
-  far_name?: string;
+  remote: string;
+  remote_port: number;
+  remote_name?: string;
   application?: string;
   translated?: string;
   behind?: string;

@@ -39,7 +39,7 @@ export interface PortalVoucher {
   /** Code of the voucher at the portal that sold it. */
   former?: string;
   name: string;
-  /** "available", "active", "expired" or "invalidated". */
+  /** "available", "active", "expired" or "revoked". */
   state: string;
   /** Seconds; null: unlimited. */
   duration: number | null;
@@ -54,7 +54,7 @@ export interface PortalVoucher {
   until: number | null;
   created: number;
   activated: number | null;
-  invalidated: number | null;
+  revoked: number | null;
   users: string[];
   sold_by: string | null;
   double_use: { how: string; nodes: string[] } | null;

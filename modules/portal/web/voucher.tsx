@@ -55,7 +55,7 @@ export function VoucherView({ id }: { id: string }) {
           <Card title={t("common.name")}>
             <Rename voucher={data} path={path} changed={retry} />
           </Card>
-          {data.invalidated === null && (
+          {data.revoked === null && (
             <Card title={t("voucher.callback")}>
               <CallBack path={path} changed={retry} />
             </Card>
@@ -150,7 +150,7 @@ function CallBack({ path, changed }: { path: string; changed: () => void }) {
   const [sure, setSure] = useState(false);
   const calling = useAction<PortalVoucher>();
   const go = async () => {
-    if ((await calling.run(() => send(`${path}/invalidate`, {}))) !== null) changed();
+    if ((await calling.run(() => send(`${path}/revoke`, {}))) !== null) changed();
   };
   return (
     <>

@@ -16,7 +16,7 @@ import { VoucherView } from "./voucher";
 /** Interval of polls, ms: vouchers change by users' actions. */
 const EVERY = 5000;
 
-const STATES = ["available", "active", "expired", "invalidated"];
+const STATES = ["available", "active", "expired", "revoked"];
 
 export function VouchersView({ route }: { route: Route }) {
   const id = route.path[1];

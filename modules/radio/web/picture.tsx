@@ -48,9 +48,9 @@ function Legend() {
     <ul class="legend">
       <li>
         <svg class="radio-sign" viewBox="0 0 12 12" aria-hidden="true">
-          <circle cx="6" cy="6" r="4" class="radio-arrives" />
+          <circle cx="6" cy="6" r="4" class="radio-throughput" />
         </svg>
-        {t("radio.arrives")}
+        {t("radio.throughput")}
       </li>
       <li>
         <svg class="radio-sign" viewBox="0 0 12 12" aria-hidden="true">
@@ -70,7 +70,7 @@ function Legend() {
 
 /** Describes a step in a sentence. */
 function said(point: Point): string {
-  const { arrives_mbit, reference_mbit, rate_mbit } = point;
+  const { throughput_mbit, reference_mbit, rate_mbit } = point;
   const first = t("radio.point", {
     time: format().seconds(point.ago),
     power: dbm(point.power_dbm),
@@ -78,7 +78,7 @@ function said(point: Point): string {
   });
   return [
     first,
-    arrives_mbit !== null && t("radio.point.arrives", { rate: rate(arrives_mbit) }),
+    throughput_mbit !== null && t("radio.point.throughput", { rate: rate(throughput_mbit) }),
     reference_mbit !== null && t("radio.point.reference", { rate: rate(reference_mbit) }),
     rate_mbit !== null && t("radio.point.rate", { rate: rate(rate_mbit) }),
     point.station !== null && plain(point.station),
@@ -131,7 +131,7 @@ function Picture({ device, all }: { device: string; all: readonly Point[] }) {
     power: dbm(powers.at(-1) ?? null),
     low: dbm(Math.min(...powers)),
     high: dbm(Math.max(...powers)),
-    arrives: rate(highest(all.map(({ arrives_mbit }) => arrives_mbit))),
+    throughput: rate(highest(all.map(({ throughput_mbit }) => throughput_mbit))),
   });
   return (
     <div class="chart">
@@ -168,9 +168,11 @@ function Lines(props: { all: readonly Point[]; width: number; x: (ago: number) =
   const f = format();
   const megabits = (value: number) => (value === 0 ? "0" : f.roundRate(value * 1e6));
   const powers = panel(0, highest(all.map(({ power_dbm }) => power_dbm)));
-  const arrives = panel(
+  const throughput = panel(
     1,
-    highest(all.flatMap(({ arrives_mbit, reference_mbit }) => [arrives_mbit, reference_mbit])),
+    highest(
+      all.flatMap(({ throughput_mbit, reference_mbit }) => [throughput_mbit, reference_mbit]),
+    ),
   );
   const rates = panel(2, highest(all.map(({ rate_mbit }) => rate_mbit)));
   const right = x(0);
@@ -187,7 +189,7 @@ function Lines(props: { all: readonly Point[]; width: number; x: (ago: number) =
   return (
     <>
       <Axis panel={powers} width={width} title={t("radio.panel.power")} name={(it) => f.dbm(it)} />
-      <Axis panel={arrives} width={width} title={t("radio.panel.arrives")} name={megabits} />
+      <Axis panel={throughput} width={width} title={t("radio.panel.throughput")} name={megabits} />
       <Axis panel={rates} width={width} title={t("radio.panel.rate")} name={megabits} />
       {times.map((ago) => (
         <text
@@ -212,12 +214,17 @@ function Lines(props: { all: readonly Point[]; width: number; x: (ago: number) =
             )}
             {point.reference_mbit !== null && (
               <path
-                d={`M${place - 5} ${arrives.y(point.reference_mbit)}h10`}
+                d={`M${place - 5} ${throughput.y(point.reference_mbit)}h10`}
                 class="radio-reference"
               />
             )}
-            {point.arrives_mbit !== null && (
-              <circle cx={place} cy={arrives.y(point.arrives_mbit)} r="3" class="radio-arrives" />
+            {point.throughput_mbit !== null && (
+              <circle
+                cx={place}
+                cy={throughput.y(point.throughput_mbit)}
+                r="3"
+                class="radio-throughput"
+              />
             )}
             {point.rate_mbit !== null && (
               <rect

@@ -11,7 +11,7 @@ const step = (at_ms: number, more: Partial<RadioStep> = {}): RadioStep => ({
   power_dbm: 20,
   reason: "trial",
   station: null,
-  arrives_mbit: null,
+  throughput_mbit: null,
   reference_mbit: null,
   rate_mbit: null,
   ...more,

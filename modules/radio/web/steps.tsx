@@ -24,8 +24,8 @@ export function Steps({ device, all }: { device: string; all: readonly Point[] }
 }
 
 function columns(): Column<Point>[] {
-  const rates = ["arrives", "reference", "rate"] as const;
-  const levels = { arrives: 1, reference: 2, rate: 1 } as const;
+  const rates = ["throughput", "reference", "rate"] as const;
+  const levels = { throughput: 1, reference: 2, rate: 1 } as const;
   return [
     {
       id: "at",

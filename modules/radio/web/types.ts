@@ -10,9 +10,9 @@ export interface Radio {
   device: string;
   /** null: the driver does not report it. */
   power_dbm: number | null;
-  most_dbm: number;
+  max_dbm: number;
   /** null: not found yet. */
-  enough_dbm: number | null;
+  sufficient_dbm: number | null;
   /** Keyword with a text (`reason.…`); `decision` has one too. */
   reason: string;
   /** A sentence, in English. */
@@ -23,7 +23,7 @@ export interface Radio {
 export interface RadioStation {
   mac: string;
   /** Throughput if the radio sent to the station alone, all the time. */
-  arrives_mbit: number | null;
+  throughput_mbit: number | null;
   /** Throughput that the driver expects. */
   expected_mbit: number | null;
   power_dbm: number | null;
@@ -48,7 +48,7 @@ export interface RadioStep {
   power_dbm: number;
   reason: string;
   station: string | null;
-  arrives_mbit: number | null;
+  throughput_mbit: number | null;
   /** Throughput at the greatest power. */
   reference_mbit: number | null;
   /** Rate of transmission to the station. */

@@ -96,13 +96,13 @@ function Shown(props: { radio: Radio; mode: string; steps: RadioLog["logs"][numb
 }
 
 function PowerCard({ radio }: { radio: Radio }) {
-  const { power_dbm, most_dbm, enough_dbm } = radio;
+  const { power_dbm, max_dbm, sufficient_dbm } = radio;
   return (
     <Card title={plain(radio.device)} class="radio-power">
       <p class="large">
         {dbm(power_dbm)} <span class="small muted">{t("radio.power")}</span>
       </p>
-      {power_dbm === null && <p>{t("radio.untold")}</p>}
+      {power_dbm === null && <p>{t("radio.open_questions")}</p>}
       <p>{word("reason", plain(radio.reason))}</p>
       {radio.trouble !== undefined && (
         <Notice kind="warn">
@@ -111,8 +111,11 @@ function PowerCard({ radio }: { radio: Radio }) {
       )}
       <Facts
         facts={[
-          [t("radio.enough"), enough_dbm === null ? t("radio.enough.none") : dbm(enough_dbm)],
-          [t("radio.most"), dbm(most_dbm)],
+          [
+            t("radio.enough"),
+            sufficient_dbm === null ? t("radio.enough.none") : dbm(sufficient_dbm),
+          ],
+          [t("radio.most"), dbm(max_dbm)],
         ]}
       />
     </Card>
@@ -156,11 +159,11 @@ function columns(names: ReadonlyMap<string, string>): Column<RadioStation>[] {
       cell: ({ mac }) => <span class="code">{plain(mac)}</span>,
     },
     {
-      id: "arrives",
-      title: t("radio.arrives"),
+      id: "throughput",
+      title: t("radio.throughput"),
       numeric: true,
-      by: ({ arrives_mbit }) => arrives_mbit,
-      cell: ({ arrives_mbit }) => rate(arrives_mbit),
+      by: ({ throughput_mbit }) => throughput_mbit,
+      cell: ({ throughput_mbit }) => rate(throughput_mbit),
     },
     {
       id: "expected",

@@ -175,8 +175,8 @@ test("what was found out comes into the form", () => {
     details: { ...NOTHING, services: ["one", "two"] },
     lan: { former: "192.168.1.0/24", network: "192.168.7.0/24", why: "" },
     why: [],
-    sure: true,
-    untold: [],
+    confident: true,
+    open_questions: [],
   };
   const form = take(FORM, found);
   assert.equal(form.internet?.kind, "pppoe");

@@ -276,8 +276,8 @@ export interface Suggestion {
   /** Another network for the LAN, if the provider uses the same one. */
   lan: { former: string; network: string | null; why: string } | null;
   why: string[];
-  sure: boolean;
-  untold: string[];
+  confident: boolean;
+  open_questions: string[];
 }
 
 /** Details of an Internet access. */

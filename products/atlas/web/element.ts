@@ -29,7 +29,7 @@ const REST = 150;
 /** Pixels below which a picture is higher than half of its width. */
 const NARROW = 560;
 /** Pixels below which the tools have no room beside a title. */
-const NO_ROOM = 420;
+const OVERFLOW = 420;
 /** Space in a frame for the slider, and below the tools, pixels. */
 const SLIDER = 52;
 const GAP = 4;
@@ -287,7 +287,7 @@ export class WeirChart extends HTMLElement {
 
   /** If a title has no room beside the tools, the tools go above. */
   #narrow() {
-    this.#parts?.frame.classList.toggle("narrow", this.clientWidth < NO_ROOM);
+    this.#parts?.frame.classList.toggle("narrow", this.clientWidth < OVERFLOW);
   }
 
   #fit() {

@@ -105,8 +105,8 @@ fn without_events_weir_forwards_nothing_and_says_so() {
         let _echo = Echo::serve(lab.node("server")?, to)?;
         let datagrams = Datagrams::open(lab.node("client")?, to)?;
         let blind = || -> Result<bool, Error> {
-            let troubles = weir.status()?.troubles;
-            Ok(troubles
+            let problems = weir.status()?.problems;
+            Ok(problems
                 .iter()
                 .any(|trouble| trouble.what.contains("nf_conntrack_events is 0")))
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lab::{Error, Tap};
 
 use super::scene::{LINE, PORT, ROUTER, Scene, WAN};
-use super::{ISP, heard, is, untold, why};
+use super::{ISP, heard, is, open_questions, why};
 
 const ISP6: [&str; 1] = ["2001:db8:1::1/64"];
 const PREFIX: &str = "prefix 2001:db8:1::/64 { };";
@@ -49,7 +49,7 @@ fn ipv6_only_at_a_port_without_an_address_of_its_link() -> Result<(), Error> {
     scene.radvd("isp", &format!("AdvManagedFlag on; {PREFIX}"))?;
     let found = scene.found()?;
     is(&found, "dhcpv6-only", None, false);
-    untold(&found, "requires a link-local address");
+    open_questions(&found, "requires a link-local address");
     scene.delegates("isp", "2001:db8:100::/56")?;
     let found = scene.found()?;
     is(&found, "dhcpv6-only", None, true);
@@ -78,11 +78,11 @@ fn ds_lite_and_map_e() -> Result<(), Error> {
     assert_eq!(details.shared, ["MAP-E"]);
     heard(&found, "ds-lite");
     why(&found, "tunnel to aftr.example");
-    untold(&found, "prefix for the LAN");
-    let untold = &found.suggestion.untold;
+    open_questions(&found, "prefix for the LAN");
+    let open_questions = &found.suggestion.open_questions;
     assert!(
-        !untold.iter().any(|it| it.contains("IPv4 over")),
-        "{untold:?}"
+        !open_questions.iter().any(|it| it.contains("IPv4 over")),
+        "{open_questions:?}"
     );
     Ok(())
 }

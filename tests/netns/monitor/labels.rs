@@ -46,7 +46,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let config = format!("[monitor]\nleases = [{leases:?}]\nchoices = {choices:?}\n");
     let mut scene = Scene::begin(Runs::Alone, &config)?;
     let seen = scene.seen(&mac)?;
-    assert_eq!((seen.vendor.as_deref(), seen.made_up), (None, true));
+    assert_eq!((seen.vendor.as_deref(), seen.local_mac), (None, true));
     wait_until("the lease is read", LIMIT, || {
         Ok(scene.seen(&mac)?.name.as_deref() == Some("laptop"))
     })?;
@@ -69,7 +69,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let router = scene.lab.node("router")?;
     scene.weir.restart_with(router, &["--only", "monitor"])?;
     let seen = scene.seen(&mac)?;
-    let said = [&seen.name, &seen.name_from, &seen.owner, &seen.icon];
+    let said = [&seen.name, &seen.name_source, &seen.owner, &seen.icon];
     let said = said.map(|text| text.as_deref().unwrap_or_default());
     assert_eq!(said, ["kitchen radio", "given", "Anna", "speaker"]);
     let kept = std::fs::read_to_string(&choices).map_err(Error::system("read choices"))?;
@@ -116,8 +116,8 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let error = String::from_utf8_lossy(&ran.stderr);
     assert!(error.contains("cannot be stored yet"), "{error}");
     let parts = |scene: &Scene| -> Result<Vec<String>, Error> {
-        let troubles = scene.weir.status()?.troubles.into_iter();
-        Ok(troubles.map(|trouble| trouble.part).collect())
+        let problems = scene.weir.status()?.problems.into_iter();
+        Ok(problems.map(|trouble| trouble.part).collect())
     };
     assert_eq!(parts(&scene)?, ["devices", "quotas"]);
     // weir tries again.
@@ -142,6 +142,6 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
         .run(&format!("ip link set eth0 address {mac}"))?;
     let seen = scene.seen(mac)?;
     assert_eq!(seen.vendor.as_deref(), Some("Raspberry Pi Foundation"));
-    assert!(!seen.made_up);
+    assert!(!seen.local_mac);
     Ok(())
 }

@@ -50,10 +50,11 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     forge(lab, "bank1.example", server)?;
     ask_tcp(scene.client()?, SocketAddr::new(server, ECHO), b"x")?;
     let forged = || -> Result<Vec<Option<String>>, Error> {
-        let talks = scene.weir.client()?.talks(&Default::default());
-        let talks = talks.map_err(unexpected)?.talks.into_iter();
-        let tcp = talks.filter(|talk| talk.protocol == Some(answers::Protocol::Tcp));
-        Ok(tcp.map(|talk| talk.far_name).collect())
+        let conversations = scene.weir.client()?.conversations(&Default::default());
+        let conversations = conversations.map_err(unexpected)?.conversations.into_iter();
+        let tcp = conversations
+            .filter(|conversation| conversation.protocol == Some(answers::Protocol::Tcp));
+        Ok(tcp.map(|conversation| conversation.remote_name).collect())
     };
     wait_until("the conversation is known", LIMIT, || {
         Ok(!forged()?.is_empty())
@@ -95,17 +96,27 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
         wait_until("names are there", LIMIT, || {
             say()?;
             let devices = scene.devices()?;
-            let talks = scene.weir.client()?.talks(&asked).map_err(unexpected)?;
+            let conversations = scene
+                .weir
+                .client()?
+                .conversations(&asked)
+                .map_err(unexpected)?;
             seen = format!(
                 "{devices:#?} {:#?}",
-                talks.talks.iter().take(3).collect::<Vec<_>>()
+                conversations
+                    .conversations
+                    .iter()
+                    .take(3)
+                    .collect::<Vec<_>>()
             );
             let known = devices.devices.iter().any(|device| {
                 let called = device.name.as_deref();
                 device.mac == mac && called.is_some_and(|called| called.contains("laptop"))
             });
-            let mut talks = talks.talks.iter();
-            Ok(known && talks.any(|talk| talk.far_name.as_deref() == Some(name)))
+            let mut conversations = conversations.conversations.iter();
+            Ok(known
+                && conversations
+                    .any(|conversation| conversation.remote_name.as_deref() == Some(name)))
         })
     };
     let told = || ask_tcp(scene.client()?, SocketAddr::new(server, ECHO), b"x").map(|_| ());
@@ -163,12 +174,14 @@ fn a_long_hello_is_read_whole() -> Result<(), Error> {
         let known = wait_until("the name is known", LIMIT, || {
             ask_tcp(scene.client()?, to, &said)?;
             let client = scene.weir.client()?;
-            let talks = client.talks(&Default::default()).map_err(unexpected)?;
-            seen = format!("{talks:#?}");
-            let mut names = talks
-                .talks
+            let conversations = client
+                .conversations(&Default::default())
+                .map_err(unexpected)?;
+            seen = format!("{conversations:#?}");
+            let mut names = conversations
+                .conversations
                 .iter()
-                .filter_map(|talk| talk.far_name.as_deref());
+                .filter_map(|conversation| conversation.remote_name.as_deref());
             Ok(names.any(|name| name == "late.example.org"))
         });
         known.map_err(|error| Error::Unexpected(format!("plain {plain}: {error}: {seen}")))?;

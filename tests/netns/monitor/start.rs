@@ -43,7 +43,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
         let port = devices.ports.iter().find(|port| port.name == "lan0");
         let counted = port.map_or(0, |port| {
             let way = &port.incoming;
-            way.talks.packets + way.unplaced.packets + way.other.packets
+            way.conversations.packets + way.unplaced.packets + way.other.packets
         });
         Ok(packets.saturating_sub(counted))
     };
@@ -94,7 +94,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
                 let port = devices.ports.iter().find(|port| port.name == "lan0");
                 counted = port.map_or(0, |port| {
                     let way = &port.incoming;
-                    way.talks.packets + way.unplaced.packets + way.other.packets
+                    way.conversations.packets + way.unplaced.packets + way.other.packets
                 });
                 Ok(counted >= passed)
             })

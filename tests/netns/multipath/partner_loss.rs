@@ -46,8 +46,8 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
     }
     let direct = pair.uplinks.address(0);
     // The first conversation asks all the time, the second pauses while the partner is lost.
-    let talks = [open(&pair, 5001)?, open(&pair, 5002)?];
-    for talk in &talks {
+    let conversations = [open(&pair, 5001)?, open(&pair, 5002)?];
+    for talk in &conversations {
         until(talk, "by the tunnel", |source| source == PARTNER)?;
     }
     pair.partner.stop();
@@ -56,10 +56,10 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
     let mut ports = 5100..;
     wait_until("a new one, directly", 6 * SECOND, || {
         let port = ports.next().expect("a port");
-        ask(&talks[0])?;
+        ask(&conversations[0])?;
         Ok(ask(&open(&pair, port)?)? == Some(direct))
     })?;
-    until(&talks[0], "directly", |source| source == direct)?;
+    until(&conversations[0], "directly", |source| source == direct)?;
     assert!(begun.elapsed() < 15 * SECOND, "{:?}", begun.elapsed());
     let entries = pair
         .uplinks
@@ -68,12 +68,12 @@ fn a_conversation_that_lives_on_is_not_stuck() -> Result<(), Error> {
     if let Ok(entries) = entries {
         assert!(!entries.contains("dport=500"), "{entries}");
     }
-    until(&talks[1], "directly", |source| source == direct)?;
+    until(&conversations[1], "directly", |source| source == direct)?;
 
     pair.partner.restart(pair.uplinks.partner())?;
     pair.wait_for("the tunnel", |told| told.tunnel)?;
     // Both conversations come back.
-    for talk in &talks {
+    for talk in &conversations {
         until(talk, "by the tunnel again", |source| source == PARTNER)?;
     }
     let fresh = open(&pair, 5003)?;

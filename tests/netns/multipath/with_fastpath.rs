@@ -226,13 +226,15 @@ fn each_has_what_is_its_own() -> Result<(), Error> {
     assert!(none(&flows), "a conversation of the tunnel: {flows:?}");
     // The meter still counts the conversation at the LAN.
     wait_until("the count", LIMIT, || {
-        let talks = scene
+        let conversations = scene
             .weir
             .client()?
-            .talks(&answers::ConversationsQuery::default());
-        let talks = talks.map_err(|e| Error::Unexpected(e.to_string()))?.talks;
-        let own = |talk: &&answers::Conversation| talk.port == "lan0" && talk.far_port == 5003;
-        Ok(talks
+            .conversations(&answers::ConversationsQuery::default());
+        let conversations = conversations
+            .map_err(|e| Error::Unexpected(e.to_string()))?
+            .conversations;
+        let own = |talk: &&answers::Conversation| talk.port == "lan0" && talk.remote_port == 5003;
+        Ok(conversations
             .iter()
             .find(own)
             .is_some_and(|talk| talk.sent.packets >= 200 && talk.received.packets >= 198))

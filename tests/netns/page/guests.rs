@@ -72,7 +72,7 @@ fn a_browser_sells_vouchers() -> Result<(), Error> {
     assert!(figures.contains("\"sold\": 12"), "{figures}");
     let listed = listed?;
     assert!(
-        listed.contains("room 10") && listed.contains("invalidated"),
+        listed.contains("room 10") && listed.contains("revoked"),
         "{listed}"
     );
     Ok(())

@@ -27,9 +27,9 @@ fn ask(router: &Namespace, path: &str) -> Result<String, Error> {
 }
 
 /// Returns the parts with a problem.
-fn troubles(weir: &Weir) -> Result<Vec<String>, Error> {
-    let troubles = weir.status()?.troubles.into_iter();
-    Ok(troubles.map(|one| one.part).collect())
+fn problems(weir: &Weir) -> Result<Vec<String>, Error> {
+    let problems = weir.status()?.problems.into_iter();
+    Ok(problems.map(|one| one.part).collect())
 }
 
 fn write(file: &Path, text: &str, mode: u32) -> Result<(), Error> {
@@ -54,7 +54,7 @@ fn a_part_that_does_not_work_is_told_and_tried_again() -> Result<(), Error> {
     let other = router.enter(|| TcpListener::bind(ADDRESS))?;
     let other = other.map_err(Error::system("listen"))?;
     let weir = Weir::start(router, &config, &[])?;
-    assert_eq!(troubles(&weir)?, ["page"]);
+    assert_eq!(problems(&weir)?, ["page"]);
     drop(other);
     let mut reload = Command::new(weir_tests::binary());
     reload.arg("reload").arg("--socket").arg(weir.socket());
@@ -67,11 +67,11 @@ fn a_part_that_does_not_work_is_told_and_tried_again() -> Result<(), Error> {
     wait_until("the page is served", LIMIT, || {
         Ok(ask(router, "/")? == "200")
     })?;
-    assert_eq!(troubles(&weir)?, ["metrics"]);
+    assert_eq!(problems(&weir)?, ["metrics"]);
     assert_eq!(ask(router, "/metrics")?, "500");
     write(&token, TOKEN, 0o600)?;
     assert_eq!(
-        (ask(router, "/metrics")?.as_str(), troubles(&weir)?),
+        (ask(router, "/metrics")?.as_str(), problems(&weir)?),
         ("200", vec![])
     );
     weir.end(nix::sys::signal::Signal::SIGTERM)?;

@@ -30,7 +30,7 @@ const ENOUGH: usize = 8;
 
 /// Exchanges questions and answers over one connection until `stop` is set.
 fn converse(from: &Namespace, to: SocketAddr, stop: &AtomicBool) -> Result<(), Error> {
-    let system = || Error::system(format!("talk to {to}"));
+    let system = || Error::system(format!("conversation to {to}"));
     let mut stream = from.enter(|| TcpStream::connect(to))?.map_err(system())?;
     stream.set_nodelay(true).map_err(system())?;
     stream.set_read_timeout(Some(LIMIT)).map_err(system())?;
@@ -44,9 +44,13 @@ fn converse(from: &Namespace, to: SocketAddr, stop: &AtomicBool) -> Result<(), E
 
 /// Returns the latency of the conversation with this port, at the LAN.
 fn latency(weir: &Weir, port: u16) -> Result<Latency, Error> {
-    let talks = super::talks(weir)?;
-    let talk = talks.into_iter().find(|talk| talk.far_port == port);
-    Ok(talk.and_then(|talk| talk.latency).unwrap_or_default())
+    let conversations = super::conversations(weir)?;
+    let conversation = conversations
+        .into_iter()
+        .find(|conversation| conversation.remote_port == port);
+    Ok(conversation
+        .and_then(|conversation| conversation.latency)
+        .unwrap_or_default())
 }
 
 fn median(mut values: Vec<f64>) -> Result<f64, Error> {
@@ -137,7 +141,7 @@ fn compare(lab: &Lab, weir: &Weir, [from, to]: [&Slow; 2], address: IpAddr) -> R
             Ok(latency(weir, port)?.wan >= Some(f64::from(WAN_LATER)))
         })?;
     }
-    let least = latency(weir, ECHO)?.wan_least;
+    let least = latency(weir, ECHO)?.wan_min;
     assert!(least < Some(f64::from(WAN + 10)), "{least:?}");
     transfer.stop().map(drop)
 }

@@ -50,7 +50,7 @@ fn what_needs_no_page_is_let_in() -> Result<(), Error> {
             .weir(&format!("voucher activate {} nonsense", used.code))
             .is_err()
     );
-    place.weir(&format!("voucher invalidate {}", used.id))?;
+    place.weir(&format!("voucher revoke {}", used.id))?;
     assert!(
         place
             .weir(&format!("voucher activate {} {mac}", used.id))

@@ -139,6 +139,6 @@ fn network_manager_sees_the_portal_until_the_log_in() -> Result<(), Error> {
     let voucher = place.sell("--name guest --duration 1h")?;
     place.log_in(&voucher.code)?;
     manager.says("full")?;
-    place.weir(&format!("voucher invalidate {}", voucher.id))?;
+    place.weir(&format!("voucher revoke {}", voucher.id))?;
     manager.says("portal")
 }

@@ -99,7 +99,7 @@ fn a_voucher_signed_elsewhere_holds_and_a_double_use_is_found() -> Result<(), Er
     // The seller revokes the voucher.
     let stream = Stream::start(&other, 4000)?;
     other.weir.wait_for_forwarding(4000)?;
-    seller.weir(&format!("voucher invalidate {}", voucher.id))?;
+    seller.weir(&format!("voucher revoke {}", voucher.id))?;
     let told = seller.export()?;
     let imported = Instant::now();
     other.import(&told)?;
@@ -108,7 +108,7 @@ fn a_voucher_signed_elsewhere_holds_and_a_double_use_is_found() -> Result<(), Er
         let late = stream.last(end).saturating_duration_since(imported);
         assert!(late < AT_ONCE / 2, "{end} went on for {late:?}");
     }
-    assert_eq!(other.show(&voucher.id)?.state, "invalidated");
+    assert_eq!(other.show(&voucher.id)?.state, "revoked");
     assert_eq!(came(&signed)?, "403>");
     // A file that is not a file of notes, and a truncated file.
     let text = std::fs::read_to_string(&told).map_err(unexpected)?;

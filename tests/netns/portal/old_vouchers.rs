@@ -60,7 +60,7 @@ fn vouchers_of_pirania_hold_on() -> Result<(), Error> {
     );
     let taken = place.weir("voucher list --json")?;
     assert!(taken.contains("QWERTZ"), "{taken}");
-    place.weir("voucher invalidate oioioi")?;
+    place.weir("voucher revoke oioioi")?;
     wait_until("who was in is out", LIMIT, || {
         Ok(ask_tcp(place.client()?, to, b"in?").is_err())
     })?;

@@ -28,7 +28,7 @@ fn what_weir_forwards_ends_when_it_is_called_back_and_with_its_time() -> Result<
     wait_until("it comes again", LIMIT, || Ok(stream.flows()))?;
     place.weir.wait_for_forwarding(4000)?;
     let told = Instant::now();
-    place.weir(&format!("voucher invalidate {}", voucher.code))?;
+    place.weir(&format!("voucher revoke {}", voucher.code))?;
     ended_at_once(told);
     assert_eq!(
         place.curl(&format!("-d code={} {PAGE}login", voucher.code))?,

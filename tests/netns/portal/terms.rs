@@ -55,7 +55,7 @@ fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
         Some("rate-limited")
     );
     // With another voucher weir forwards the same device.
-    place.weir(&format!("voucher invalidate {}", slow.id))?;
+    place.weir(&format!("voucher revoke {}", slow.id))?;
     place.log_in(&fast.code)?;
     let transfer = Transfer::start(client, server, SocketAddr::new(SERVER, 5001), 1, None)?;
     place.weir.wait_for_forwarding(5001)?;

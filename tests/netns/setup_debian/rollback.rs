@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 use weir_tests::LIMIT;
 
 use crate::setup_debian::router::unexpected;
-use crate::setup_debian::{Scene, Talk};
+use crate::setup_debian::{Conversation, Scene};
 
 #[test]
 fn the_former_state_comes_back() -> Result<(), Error> {
@@ -25,7 +25,7 @@ fn an_address_that_nobody_confirms_goes_away(scene: &Scene) -> Result<(), Error>
     let router = &scene.router;
     let address = scene.lease("client", "192.168.1.1")?;
     scene.reaches("client")?;
-    let mut talk = Talk::begin(scene)?;
+    let mut talk = Conversation::begin(scene)?;
     talk.say(b"first")?;
 
     router.uci("set network.lan.ipaddr=192.168.7.1")?;

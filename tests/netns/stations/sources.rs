@@ -20,14 +20,14 @@ const OTHER: Mac = [2, 0, 0, 0, 0x66, 1];
 const TIMES: usize = 20;
 
 /// A client behind a bridge that asks by UDP, and weir if it runs.
-struct Talk {
+struct Conversation {
     weir: Option<Weir>,
     talk: Datagrams,
     _echo: Echo,
     lab: Lab,
 }
 
-impl Talk {
+impl Conversation {
     fn new(by: Forwarder) -> Result<Self, Error> {
         let options = Options {
             arrangement: Arrangement::BRIDGE,
@@ -90,7 +90,7 @@ impl Talk {
 #[test]
 fn a_locked_member_takes_known_stations_only() {
     at_once(&WAYS, |by| {
-        let talk = Talk::new(by)?;
+        let talk = Conversation::new(by)?;
         let router = talk.lab.node("router")?;
         for _ in 0..2 {
             assert_eq!(talk.forge(OTHER)?, TIMES, "{by:?}: not locked");

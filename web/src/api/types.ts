@@ -1,5 +1,5 @@
 // Types of the daemon's answers: the fields of the Rust types in crates/answers that the page uses.
-// Types of only one module are in the module's `types.ts`. Text in `name`, `device`, `far_name` and
+// Types of only one module are in the module's `types.ts`. Text in `name`, `device`, `remote_name` and
 // the like is untrusted: it goes through `plain` before display.
 
 export interface Count {
@@ -63,14 +63,14 @@ export interface Device {
   mac: string;
   addresses: string[];
   name: string | null;
-  name_from?: string;
+  name_source?: string;
   owner?: string;
   icon?: string;
   /** Fields of name, owner and icon that the configuration sets. */
   configured?: string[];
   vendor?: string;
   /** True if the hardware address is made up. */
-  made_up?: boolean;
+  local_mac?: boolean;
   port: string;
   vlan?: number;
   uplink: boolean;
@@ -80,7 +80,7 @@ export interface Device {
   rate: Rate;
   lan: { received: Count; sent: Count; rate: Rate };
   forwarded: Count;
-  talks: number;
+  conversations: number;
   first_seen: number;
   last_seen: number;
   latency?: Latency;
@@ -92,8 +92,8 @@ export interface Device {
 export interface Latency {
   lan?: number;
   wan?: number;
-  lan_least?: number;
-  wan_least?: number;
+  lan_min?: number;
+  wan_min?: number;
   retransmissions: number;
   bufferbloat?: string;
   /** Growth of latency under load. */
@@ -127,7 +127,7 @@ export interface MeteredPort {
 }
 
 export interface Metered {
-  talks: Count;
+  conversations: Count;
   unplaced: Count;
   other: Count;
   link: number;
@@ -149,7 +149,7 @@ export interface Status {
     bytes: number;
     passed: Record<string, number>;
   };
-  share_of_packets?: number;
+  fast_path_share?: number;
   /**
    * Connections left to the kernel by rules that see each packet, the most expensive rule first;
    * absent without such rules.
@@ -160,5 +160,5 @@ export interface Status {
   };
   heartbeat: { age_seconds: number; limit_seconds: number };
   /** Parts that do not work as configured; absent if all work. */
-  troubles?: { part: string; what: string; hint: string }[];
+  problems?: { part: string; what: string; hint: string }[];
 }

@@ -77,11 +77,11 @@ journey("a router's first password", { test: first }, async (page) => {
   await page.locator("#main h1").waitFor();
 });
 
-journey("log-in, dashboard, device, talk, history, language, theme", {}, async (page) => {
+journey("log-in, dashboard, device, conversation, history, language, theme", {}, async (page) => {
   await steps.logIn(page, password);
   await steps.dashboard(page);
   await steps.device(page);
-  await steps.talk(page);
+  await steps.conversation(page);
   await steps.history(page);
   await steps.language(page);
   await steps.theme(page);
@@ -475,7 +475,7 @@ journey("what rules cost that see each packet is told", { test: mockOnly }, asyn
 
 journey("hostile names are text", { test: mockOnly }, async (page) => {
   await steps.logIn(page, password);
-  for (const view of ["", "devices", "talks", "history", "picture"]) {
+  for (const view of ["", "devices", "conversations", "history", "picture"]) {
     await steps.visit(page, view);
     assert.equal(await page.locator("main img, main script").count(), 0, view);
     const text = await page.locator("main").innerText();

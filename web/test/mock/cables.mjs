@@ -15,7 +15,7 @@ const NO_LINK = {
   shut: false,
   moving: null,
   why: "the port has no link",
-  would_change: "A cable with something at its other end would change it.",
+  change_condition: "A cable with something at its other end would change it.",
   notices: [],
 };
 
@@ -34,7 +34,7 @@ const FOUND = {
     shut: false,
     moving: null,
     why: "PPPoE is offered by 02:00:5e:20:00:01 in VLAN 7",
-    would_change: "Own frames, or a hello with the mesh's key, would change it.",
+    change_condition: "Own frames, or a hello with the mesh's key, would change it.",
     notices: [],
   },
   lan1: {
@@ -59,7 +59,7 @@ const FOUND = {
     shut: false,
     moving: null,
     why: "a station announces itself",
-    would_change: "PPPoE would make it uplink, and so would the administrator's choice.",
+    change_condition: "PPPoE would make it uplink, and so would the administrator's choice.",
     notices: [],
   },
   lan2: {
@@ -72,7 +72,7 @@ const FOUND = {
     shut: false,
     moving: null,
     why: "own frames come back",
-    would_change: "Thirty seconds without own frames would end it.",
+    change_condition: "Thirty seconds without own frames would end it.",
     notices: [
       "Another DHCP server, 02:00:5e:10:00:99, answers where this router serves DHCP itself",
       `Another router of IPv6, ${HOSTILE.control}, advertises itself`,
@@ -91,7 +91,7 @@ const FOUND = {
     shut: false,
     moving: null,
     why: "a bridge sends spanning tree frames",
-    would_change: "A DHCP or PPPoE server, or own frames, would change it.",
+    change_condition: "A DHCP or PPPoE server, or own frames, would change it.",
     notices: [],
   },
   // Names of devices may have nearly any sign but a slash; 15 bytes at most.
@@ -173,7 +173,7 @@ function cable(state, device) {
     found = { ...found, role: "unknown", confidence: 0, decided: null, evidence };
     if (state.mode === "auto") Object.assign(found, { now: "none", shut: true });
     found.why = "the link has just come up";
-    found.would_change = "Any frame would change it.";
+    found.change_condition = "Any frame would change it.";
   }
   const role = state.held[device];
   if (role === undefined) return { device, ...found, held_by: null, why: sentence(found.why) };
@@ -187,7 +187,7 @@ function cable(state, device) {
     why: sentence(
       `the administrator chose ${role}; the evidence suggests ${found.role}, as ${found.why}`,
     ),
-    would_change: "The administrator's choice alone would change it.",
+    change_condition: "The administrator's choice alone would change it.",
   };
 }
 

@@ -31,7 +31,7 @@ function voucher(number, more) {
     until: null,
     created: START - number * HOUR,
     activated: null,
-    invalidated: null,
+    revoked: null,
     users: [],
     sold_by: null,
     double_use: null,
@@ -196,8 +196,8 @@ export function answer(portal, call, body, query) {
     case call.startsWith("POST ") && what === "rename":
       found.name = body.name;
       return { json: found };
-    case call.startsWith("POST ") && what === "invalidate":
-      Object.assign(found, { state: "invalidated", invalidated: START, users: [] });
+    case call.startsWith("POST ") && what === "revoke":
+      Object.assign(found, { state: "revoked", revoked: START, users: [] });
       return { json: found };
     case /^POST v1\/portal\/clients\/[0-9a-f:]+\/end$/.test(call): {
       const mac = call.split("/")[3];

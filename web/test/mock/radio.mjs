@@ -37,7 +37,7 @@ function steps(now, seconds) {
         power_dbm,
         reason,
         station,
-        arrives_mbit: arrives,
+        throughput_mbit: arrives,
         reference_mbit: reference,
         rate_mbit: rate,
       });
@@ -48,7 +48,7 @@ function steps(now, seconds) {
 
 const station = (mac, more) => ({
   mac,
-  arrives_mbit: null,
+  throughput_mbit: null,
   expected_mbit: null,
   power_dbm: 16,
   decision: null,
@@ -62,12 +62,12 @@ const RADIOS = [
   {
     device: "wlan0",
     power_dbm: 16,
-    most_dbm: 20,
-    enough_dbm: 16,
+    max_dbm: 20,
+    sufficient_dbm: 16,
     reason: "kept",
     stations: [
-      station(NEAR, { arrives_mbit: 21.4, expected_mbit: 22.1, decision: "kept", signal: -41 }),
-      station(FAR, { arrives_mbit: 12.3, decision: "lost", signal: -74 }),
+      station(NEAR, { throughput_mbit: 21.4, expected_mbit: 22.1, decision: "kept", signal: -41 }),
+      station(FAR, { throughput_mbit: 12.3, decision: "lost", signal: -74 }),
       station("02:00:5e:10:00:16", { signal: -60, decision: "newcomer" }),
       station("02:00:5e:77:00:01", { signal: -67 }),
     ],
@@ -75,8 +75,8 @@ const RADIOS = [
   {
     device: "<b>w\u202e1",
     power_dbm: null,
-    most_dbm: 23,
-    enough_dbm: null,
+    max_dbm: 23,
+    sufficient_dbm: null,
     reason: "idle",
     trouble: `power control ended: ${HOSTILE.markup}`,
     stations: [],

@@ -191,8 +191,8 @@ async function answer(request, response, state, now, speed) {
       if (value.trim() === "") delete given[key];
       else given[key] = value.trim();
     }
-    if (given.name === undefined) delete given.name_from;
-    else given.name_from = "given";
+    if (given.name === undefined) delete given.name_source;
+    else given.name_source = "given";
     state.given[mac] = given;
     return json({ mac, ...state.given[mac], configured: [] });
   }
@@ -213,8 +213,8 @@ async function answer(request, response, state, now, speed) {
       return json({ ...paths(now(), speed), ...state.paths });
     case "GET v1/devices":
       return json(world.devices(now(), state.given));
-    case "GET v1/talks":
-      return json(world.talks(now(), query));
+    case "GET v1/conversations":
+      return json(world.conversations(now(), query));
     case "GET v1/history":
       return json(world.history(now(), query));
     case "GET v1/flows":

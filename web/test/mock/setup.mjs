@@ -64,8 +64,8 @@ const SUGGESTION = {
   },
   lan: { former: "192.168.1.0/24", network: "192.168.7.0/24", why: "The uplink has the same." },
   why: [`PPPoE is answered in VLAN 7 by ${HOSTILE.override}.`],
-  sure: true,
-  untold: ["IPv6 in the session: the server announces it after the log-in."],
+  confident: true,
+  open_questions: ["IPv6 in the session: the server announces it after the log-in."],
 };
 
 const change = (number, more) => ({

@@ -77,7 +77,7 @@ export const PARTNER = "partner.example.net:9349";
 /** `given`: labels by users, by hardware address. */
 export function devices(now, given = {}) {
   const since = now - 93_600;
-  const own = DEVICES.map(([mac, name, name_from, port, down, up, kind], index) => {
+  const own = DEVICES.map(([mac, name, name_source, port, down, up, kind], index) => {
     const received = down === 0 ? 4e6 : down * 900 + (down / 8) * 0.8 * (now % 86_400) * 0.01;
     const sent = up === 0 ? 1e6 : up * 900;
     const device = {
@@ -102,13 +102,13 @@ export function devices(now, given = {}) {
         received: Math.round(down * swing(kind, mac, now)),
         sent: Math.round(up * swing(kind, `${mac}u`, now)),
       },
-      talks: kind === "still" ? 0 : 1 + ((index * 7) % 23),
+      conversations: kind === "still" ? 0 : 1 + ((index * 7) % 23),
       first_seen: since + index * 500,
       last_seen: kind === "still" ? now - 4000 * (index - 7) : now - (index % 4),
     };
-    if (name_from !== null) device.name_from = name_from;
-    if (name_from === "configuration") device.configured = ["name"];
-    if (index % 3 === 0) device.made_up = true;
+    if (name_source !== null) device.name_source = name_source;
+    if (name_source === "configuration") device.configured = ["name"];
+    if (index % 3 === 0) device.local_mac = true;
     else device.vendor = index === 4 ? HOSTILE.markup : VENDORS[index % VENDORS.length];
     Object.assign(device, LABELS[mac], given[mac]);
     if (port === "br-iot") device.vlan = 30;
@@ -116,8 +116,8 @@ export function devices(now, given = {}) {
       device.latency = {
         lan: port === "wlan0" ? 3.2 + 2 * noise(mac, Math.floor(now / 4)) : 0.3,
         wan: 14 + 9 * noise(mac, Math.floor(now / 4)),
-        lan_least: port === "wlan0" ? 1.4 : 0.2,
-        wan_least: 11.8,
+        lan_min: port === "wlan0" ? 1.4 : 0.2,
+        wan_min: 11.8,
         retransmissions: 40 + index * 13,
         growth: index === 0 ? 370 : index === 3 ? 62 : 4,
         bufferbloat: index === 0 ? "bad" : index === 3 ? "fair" : "good",
@@ -157,12 +157,12 @@ export function devices(now, given = {}) {
     lan: { received: counts(0), sent: counts(0), rate: { received: 0, sent: 0 } },
     forwarded: counts(bytes("received") * 0.9),
     rate: { received: sum("sent"), sent: sum("received") },
-    talks: 60,
+    conversations: 60,
     first_seen: since,
     last_seen: now,
   };
   const metered = (bytes) => ({
-    talks: counts(bytes),
+    conversations: counts(bytes),
     unplaced: counts(0),
     other: counts(5000),
     link: Math.round(bytes * 0.014),
@@ -196,7 +196,7 @@ export function devices(now, given = {}) {
   };
 }
 
-export function talks(now, query) {
+export function conversations(now, query) {
   const all = [];
   for (const [index, device] of devices(now)
     .devices.filter((candidate) => !candidate.uplink)
@@ -204,19 +204,19 @@ export function talks(now, query) {
     const number = Number.parseInt(device.mac.slice(-2), 16);
     for (const [
       part,
-      [far_name, far, far_port, application, protocol_number, protocol, share],
+      [remote_name, remote, remote_port, application, protocol_number, protocol, share],
     ] of FAR.entries()) {
-      if (device.talks === 0 || (index > 4 && part > 2)) continue;
-      const six = far.includes(":");
-      const talk = {
+      if (device.conversations === 0 || (index > 4 && part > 2)) continue;
+      const six = remote.includes(":");
+      const conversation = {
         id: number * 100 + part,
         port: device.port,
         mac: device.mac,
         protocol_number,
         station: six ? `2001:db8:1::${number.toString(16)}` : device.addresses[0],
-        station_port: far_port === 0 ? 0 : 40_000 + number * 10 + part,
-        far,
-        far_port,
+        station_port: remote_port === 0 ? 0 : 40_000 + number * 10 + part,
+        remote,
+        remote_port,
         application,
         uplink: "wan",
         received: counts(device.received.bytes * share),
@@ -228,14 +228,14 @@ export function talks(now, query) {
         first_seen: now - 300 - part * 700,
         last_seen: now - part,
       };
-      if (device.name !== null) talk.device = device.name;
-      if (far_name !== undefined) talk.far_name = far_name;
-      if (protocol !== undefined) talk.protocol = protocol;
-      if (!six) talk.translated = `198.51.100.2:${30_000 + number * 10 + part}`;
-      if (share > 0.02) talk.hook = device.port === "wlan0" ? "tc" : "xdp";
+      if (device.name !== null) conversation.device = device.name;
+      if (remote_name !== undefined) conversation.remote_name = remote_name;
+      if (protocol !== undefined) conversation.protocol = protocol;
+      if (!six) conversation.translated = `198.51.100.2:${30_000 + number * 10 + part}`;
+      if (share > 0.02) conversation.hook = device.port === "wlan0" ? "tc" : "xdp";
       if (protocol === "tcp" && device.latency)
-        talk.latency = { ...device.latency, retransmissions: part * 3 };
-      all.push(talk);
+        conversation.latency = { ...device.latency, retransmissions: part * 3 };
+      all.push(conversation);
     }
   }
   // Answered queries, as each device has them by the dozen.
@@ -250,8 +250,8 @@ export function talks(now, query) {
       protocol: "udp",
       station: asker.addresses[0],
       station_port: 50_000 + number,
-      far: "192.168.1.1",
-      far_port: 53,
+      remote: "192.168.1.1",
+      remote_port: 53,
       application: "dns",
       received: counts(180),
       sent: counts(74),
@@ -269,8 +269,8 @@ export function talks(now, query) {
     protocol: "udp",
     station: "192.0.2.123",
     station_port: 123,
-    far: "198.51.100.2",
-    far_port: 123,
+    remote: "198.51.100.2",
+    remote_port: 123,
     application: "time",
     received: counts(4800),
     sent: counts(5200),
@@ -280,11 +280,12 @@ export function talks(now, query) {
   });
   const fitting = all
     .filter(
-      (talk) =>
-        (!query.device || talk.mac === query.device) && (!query.port || talk.port === query.port),
+      (conversation) =>
+        (!query.device || conversation.mac === query.device) &&
+        (!query.port || conversation.port === query.port),
     )
     .sort((a, b) => b.rate.received + b.rate.sent - a.rate.received - a.rate.sent);
-  return { total: fitting.length, talks: fitting.slice(0, Number(query.limit) || 100) };
+  return { total: fitting.length, conversations: fitting.slice(0, Number(query.limit) || 100) };
 }
 
 const OFFSET = 60;
@@ -379,7 +380,7 @@ export function status(now, begun, speed) {
       bytes: packets * 980,
       passed: { unproven: Math.round(packets * 0.03), unknown: Math.round(packets * 0.02) },
     },
-    share_of_packets: 0.948,
+    fast_path_share: 0.948,
     bumps: {},
     refused: {},
     lost_events: 0,
@@ -431,26 +432,26 @@ export function hops() {
 
 /** `speed` as for the status. */
 export function flows(now, query, speed) {
-  const list = talks(now, { limit: "1000" })
-    .talks.filter((talk) => talk.hook !== undefined)
-    .map((talk) => {
-      const hop = DEVICES.findIndex(([mac]) => mac === talk.mac) + 1;
+  const list = conversations(now, { limit: "1000" })
+    .conversations.filter((conversation) => conversation.hook !== undefined)
+    .map((conversation) => {
+      const hop = DEVICES.findIndex(([mac]) => mac === conversation.mac) + 1;
       // Bytes grow by the current rate: the page's result from two polls is near that rate.
       const bytes = (rate) => Math.round((rate / 8) * ((now - START) / speed + 1000));
       const steady = DEVICES[hop - 1];
-      const share = FAR.find(([, far]) => far === talk.far)?.[6] ?? 0;
+      const share = FAR.find(([, remote]) => remote === conversation.remote)?.[6] ?? 0;
       return {
-        id: (0x1f000000 + talk.id).toString(16),
-        protocol: talk.protocol,
+        id: (0x1f000000 + conversation.id).toString(16),
+        protocol: conversation.protocol,
         original: {
-          source: talk.station,
-          source_port: talk.station_port,
-          destination: talk.far,
-          destination_port: talk.far_port,
+          source: conversation.station,
+          source_port: conversation.station_port,
+          destination: conversation.remote,
+          destination_port: conversation.remote_port,
         },
         reply: {
-          source: talk.far,
-          source_port: talk.far_port,
+          source: conversation.remote,
+          source_port: conversation.remote_port,
           destination: "198.51.100.2",
           destination_port: 30_000,
         },
@@ -461,19 +462,19 @@ export function flows(now, query, speed) {
             packets: 100,
             bytes: bytes(steady[5] * share),
             proven: true,
-            port_in: talk.port,
+            port_in: conversation.port,
             port_out: "wan",
             hop: 0,
-            hook: talk.hook,
+            hook: conversation.hook,
           },
           reply: {
             packets: 100,
             bytes: bytes(steady[4] * share),
             proven: true,
             port_in: "wan",
-            port_out: talk.port,
+            port_out: conversation.port,
             hop,
-            hook: talk.hook,
+            hook: conversation.hook,
           },
         },
         mark: 0,
@@ -541,7 +542,7 @@ export function conditions(now, status) {
     if (device.quota?.state === "cut") all.push(quota("quota-cut", device));
     if (device.quota?.state === "warned") all.push(quota("quota-warned", device));
   }
-  for (const { part, what, hint } of status.troubles ?? [])
+  for (const { part, what, hint } of status.problems ?? [])
     all.push(one("warning", "part", part, { part, what }, "", hint));
   const full = { port: "wan", rate: "9800000", delay: "370" };
   all.push(one("warning", "upload-full", "wan", full, "devices"));

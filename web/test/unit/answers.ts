@@ -3,7 +3,7 @@
 // page's types by its compiler.
 import type { Conditions, Devices, Problem, Session, Status } from "@/api/types";
 import type { Cables, CableEvents } from "@modules/cables/web/types";
-import type { Explanation, FlowList, History, Hop, Talks } from "@modules/monitor/web/types";
+import type { Explanation, FlowList, History, Hop, Conversations } from "@modules/monitor/web/types";
 import type { Paths } from "@modules/multipath/web/types";
 import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "@modules/portal/web/types";
 import type { Radios, RadioLog, RadioPeers } from "@modules/radio/web/types";
@@ -94,6 +94,7 @@ const aDevices0 = {
     "devices": [{
       "addresses": ["1f00c2aa" as const],
       "configured": ["1f00c2aa" as const],
+      "conversations": 1,
       "first_seen": 1,
       "forwarded": {
         "bytes": 1,
@@ -119,15 +120,15 @@ const aDevices0 = {
         "bufferbloat": "1f00c2aa" as const,
         "growth": 0.5,
         "lan": 0.5,
-        "lan_least": 0.5,
+        "lan_min": 0.5,
         "retransmissions": 1,
         "wan": 0.5,
-        "wan_least": 0.5,
+        "wan_min": 0.5,
       },
+      "local_mac": true,
       "mac": "1f00c2aa" as const,
-      "made_up": true,
       "name": "1f00c2aa" as const,
-      "name_from": "1f00c2aa" as const,
+      "name_source": "1f00c2aa" as const,
       "owner": "1f00c2aa" as const,
       "port": "1f00c2aa" as const,
       "quota": {
@@ -149,7 +150,6 @@ const aDevices0 = {
         "bytes": 1,
         "packets": 1,
       },
-      "talks": 1,
       "uplink": true,
       "vendor": "1f00c2aa" as const,
       "vlan": 1,
@@ -165,12 +165,12 @@ const aDevices0 = {
     "now": 1,
     "ports": [{
       "incoming": {
-        "link": 1,
-        "other": {
+        "conversations": {
           "bytes": 1,
           "packets": 1,
         },
-        "talks": {
+        "link": 1,
+        "other": {
           "bytes": 1,
           "packets": 1,
         },
@@ -181,12 +181,12 @@ const aDevices0 = {
       },
       "name": "1f00c2aa" as const,
       "outgoing": {
-        "link": 1,
-        "other": {
+        "conversations": {
           "bytes": 1,
           "packets": 1,
         },
-        "talks": {
+        "link": 1,
+        "other": {
           "bytes": 1,
           "packets": 1,
         },
@@ -216,6 +216,7 @@ const aDevices1 = {
     "devices": [{
       "addresses": ["1f00c2aa" as const],
       "configured": ["1f00c2aa" as const],
+      "conversations": 1,
       "first_seen": 1,
       "forwarded": {
         "bytes": 1,
@@ -236,8 +237,8 @@ const aDevices1 = {
         },
       },
       "last_seen": 1,
+      "local_mac": true,
       "mac": "1f00c2aa" as const,
-      "made_up": true,
       "name": null,
       "port": "1f00c2aa" as const,
       "rate": {
@@ -252,18 +253,17 @@ const aDevices1 = {
         "bytes": 1,
         "packets": 1,
       },
-      "talks": 1,
       "uplink": true,
     }],
     "now": 1,
     "ports": [{
       "incoming": {
-        "link": 1,
-        "other": {
+        "conversations": {
           "bytes": 1,
           "packets": 1,
         },
-        "talks": {
+        "link": 1,
+        "other": {
           "bytes": 1,
           "packets": 1,
         },
@@ -274,12 +274,12 @@ const aDevices1 = {
       },
       "name": "1f00c2aa" as const,
       "outgoing": {
-        "link": 1,
-        "other": {
+        "conversations": {
           "bytes": 1,
           "packets": 1,
         },
-        "talks": {
+        "link": 1,
+        "other": {
           "bytes": 1,
           "packets": 1,
         },
@@ -358,6 +358,7 @@ const aStatus0 = {
       }],
     },
     "epoch": 1,
+    "fast_path_share": 0.5,
     "flows": {
       "capacity": 1,
       "ipv4": {
@@ -387,7 +388,7 @@ const aStatus0 = {
       "conversations": 0,
       "memory": 0,
       "memory_limit": 0,
-      "no_room": {
+      "overflow": {
         "bytes": 0,
         "packets": 0,
       },
@@ -413,6 +414,11 @@ const aStatus0 = {
         "1f00c2aa": 1,
       },
     },
+    "problems": [{
+      "hint": "" as const,
+      "part": "" as const,
+      "what": "" as const,
+    }],
     "refused": {
       "1f00c2aa": 1,
     },
@@ -420,14 +426,8 @@ const aStatus0 = {
       "different": 0,
       "same": 0,
     },
-    "share_of_packets": 0.5,
     "started": 1,
     "starting": true,
-    "troubles": [{
-      "hint": "" as const,
-      "part": "" as const,
-      "what": "" as const,
-    }],
     "uptime_seconds": 1,
     "version": "1f00c2aa" as const,
   };
@@ -452,6 +452,7 @@ const aStatus1 = {
       }],
     },
     "epoch": 1,
+    "fast_path_share": 0.5,
     "flows": {
       "capacity": 1,
       "ipv4": {
@@ -481,7 +482,7 @@ const aStatus1 = {
       "conversations": 0,
       "memory": 0,
       "memory_limit": 0,
-      "no_room": {
+      "overflow": {
         "bytes": 0,
         "packets": 0,
       },
@@ -507,6 +508,11 @@ const aStatus1 = {
         "1f00c2aa": 1,
       },
     },
+    "problems": [{
+      "hint": "" as const,
+      "part": "" as const,
+      "what": "" as const,
+    }],
     "refused": {
       "1f00c2aa": 1,
     },
@@ -514,14 +520,8 @@ const aStatus1 = {
       "different": 0,
       "same": 0,
     },
-    "share_of_packets": 0.5,
     "started": 1,
     "starting": true,
-    "troubles": [{
-      "hint": "" as const,
-      "part": "" as const,
-      "what": "" as const,
-    }],
     "uptime_seconds": 1,
     "version": "1f00c2aa" as const,
   };
@@ -546,6 +546,7 @@ const aStatus2 = {
       }],
     },
     "epoch": 1,
+    "fast_path_share": 0.5,
     "flows": {
       "capacity": 1,
       "ipv4": {
@@ -575,7 +576,7 @@ const aStatus2 = {
       "conversations": 0,
       "memory": 0,
       "memory_limit": 0,
-      "no_room": {
+      "overflow": {
         "bytes": 0,
         "packets": 0,
       },
@@ -601,6 +602,11 @@ const aStatus2 = {
         "1f00c2aa": 1,
       },
     },
+    "problems": [{
+      "hint": "" as const,
+      "part": "" as const,
+      "what": "" as const,
+    }],
     "refused": {
       "1f00c2aa": 1,
     },
@@ -608,14 +614,8 @@ const aStatus2 = {
       "different": 0,
       "same": 0,
     },
-    "share_of_packets": 0.5,
     "started": 1,
     "starting": true,
-    "troubles": [{
-      "hint": "" as const,
-      "part": "" as const,
-      "what": "" as const,
-    }],
     "uptime_seconds": 1,
     "version": "1f00c2aa" as const,
   };
@@ -640,6 +640,7 @@ const aStatus3 = {
       }],
     },
     "epoch": 1,
+    "fast_path_share": 0.5,
     "flows": {
       "capacity": 1,
       "ipv4": {
@@ -669,7 +670,7 @@ const aStatus3 = {
       "conversations": 0,
       "memory": 0,
       "memory_limit": 0,
-      "no_room": {
+      "overflow": {
         "bytes": 0,
         "packets": 0,
       },
@@ -695,6 +696,11 @@ const aStatus3 = {
         "1f00c2aa": 1,
       },
     },
+    "problems": [{
+      "hint": "" as const,
+      "part": "" as const,
+      "what": "" as const,
+    }],
     "refused": {
       "1f00c2aa": 1,
     },
@@ -702,14 +708,8 @@ const aStatus3 = {
       "different": 0,
       "same": 0,
     },
-    "share_of_packets": 0.5,
     "started": 1,
     "starting": true,
-    "troubles": [{
-      "hint": "" as const,
-      "part": "" as const,
-      "what": "" as const,
-    }],
     "uptime_seconds": 1,
     "version": "1f00c2aa" as const,
   };
@@ -811,6 +811,7 @@ export const isStatus5: Status = aStatus5;
 
 const aCables0 = {
     "cables": [{
+      "change_condition": "1f00c2aa" as const,
       "confidence": 1,
       "decided": 1,
       "device": "1f00c2aa" as const,
@@ -827,7 +828,6 @@ const aCables0 = {
       "role": "1f00c2aa" as const,
       "shut": true,
       "why": "1f00c2aa" as const,
-      "would_change": "1f00c2aa" as const,
     }],
     "mode": "1f00c2aa" as const,
   };
@@ -835,6 +835,7 @@ export const isCables0: Cables = aCables0;
 
 const aCables1 = {
     "cables": [{
+      "change_condition": "1f00c2aa" as const,
       "confidence": 1,
       "decided": null,
       "device": "1f00c2aa" as const,
@@ -851,7 +852,6 @@ const aCables1 = {
       "role": "1f00c2aa" as const,
       "shut": true,
       "why": "1f00c2aa" as const,
-      "would_change": "1f00c2aa" as const,
     }],
     "mode": "1f00c2aa" as const,
   };
@@ -2192,14 +2192,11 @@ const aHop1 = {
   };
 export const isHop1: Hop = aHop1;
 
-const aTalks0 = {
-    "talks": [{
+const aConversations0 = {
+    "conversations": [{
       "application": "1f00c2aa" as const,
       "behind": "1f00c2aa" as const,
       "device": "1f00c2aa" as const,
-      "far": "1f00c2aa" as const,
-      "far_name": "1f00c2aa" as const,
-      "far_port": 1,
       "first_seen": 1,
       "hook": "xdp" as const,
       "id": 1,
@@ -2209,10 +2206,10 @@ const aTalks0 = {
         "bufferbloat": "1f00c2aa" as const,
         "growth": 0.5,
         "lan": 0.5,
-        "lan_least": 0.5,
+        "lan_min": 0.5,
         "retransmissions": 1,
         "wan": 0.5,
-        "wan_least": 0.5,
+        "wan_min": 0.5,
       },
       "mac": "1f00c2aa" as const,
       "outside": true,
@@ -2227,6 +2224,9 @@ const aTalks0 = {
         "bytes": 1,
         "packets": 1,
       },
+      "remote": "1f00c2aa" as const,
+      "remote_name": "1f00c2aa" as const,
+      "remote_port": 1,
       "sent": {
         "bytes": 1,
         "packets": 1,
@@ -2239,16 +2239,13 @@ const aTalks0 = {
     }],
     "total": 1,
   };
-export const isTalks0: Talks = aTalks0;
+export const isConversations0: Conversations = aConversations0;
 
-const aTalks1 = {
-    "talks": [{
+const aConversations1 = {
+    "conversations": [{
       "application": "1f00c2aa" as const,
       "behind": "1f00c2aa" as const,
       "device": "1f00c2aa" as const,
-      "far": "1f00c2aa" as const,
-      "far_name": "1f00c2aa" as const,
-      "far_port": 1,
       "first_seen": 1,
       "hook": "tc" as const,
       "id": 1,
@@ -2258,10 +2255,10 @@ const aTalks1 = {
         "bufferbloat": "1f00c2aa" as const,
         "growth": 0.5,
         "lan": 0.5,
-        "lan_least": 0.5,
+        "lan_min": 0.5,
         "retransmissions": 1,
         "wan": 0.5,
-        "wan_least": 0.5,
+        "wan_min": 0.5,
       },
       "mac": "1f00c2aa" as const,
       "outside": true,
@@ -2276,6 +2273,9 @@ const aTalks1 = {
         "bytes": 1,
         "packets": 1,
       },
+      "remote": "1f00c2aa" as const,
+      "remote_name": "1f00c2aa" as const,
+      "remote_port": 1,
       "sent": {
         "bytes": 1,
         "packets": 1,
@@ -2288,12 +2288,10 @@ const aTalks1 = {
     }],
     "total": 1,
   };
-export const isTalks1: Talks = aTalks1;
+export const isConversations1: Conversations = aConversations1;
 
-const aTalks2 = {
-    "talks": [{
-      "far": "1f00c2aa" as const,
-      "far_port": 1,
+const aConversations2 = {
+    "conversations": [{
       "first_seen": 1,
       "id": 1,
       "lan": true,
@@ -2310,6 +2308,8 @@ const aTalks2 = {
         "bytes": 1,
         "packets": 1,
       },
+      "remote": "1f00c2aa" as const,
+      "remote_port": 1,
       "sent": {
         "bytes": 1,
         "packets": 1,
@@ -2319,13 +2319,13 @@ const aTalks2 = {
     }],
     "total": 1,
   };
-export const isTalks2: Talks = aTalks2;
+export const isConversations2: Conversations = aConversations2;
 
-const aTalks3 = {
-    "talks": [],
+const aConversations3 = {
+    "conversations": [],
     "total": 1,
   };
-export const isTalks3: Talks = aTalks3;
+export const isConversations3: Conversations = aConversations3;
 
 const aPaths0 = {
     "connections": {
@@ -2944,7 +2944,6 @@ const aPortalVoucher0 = {
     "duration": 1,
     "former": "1f00c2aa" as const,
     "id": "1f00c2aa" as const,
-    "invalidated": 1,
     "name": "1f00c2aa" as const,
     "online": true,
     "qr": {
@@ -2952,6 +2951,7 @@ const aPortalVoucher0 = {
       "side": 1,
     },
     "rate": 1,
+    "revoked": 1,
     "seconds_remaining": 1,
     "signed": "1f00c2aa" as const,
     "sold_by": "1f00c2aa" as const,
@@ -2971,10 +2971,10 @@ const aPortalVoucher1 = {
     "double_use": null,
     "duration": null,
     "id": "1f00c2aa" as const,
-    "invalidated": null,
     "name": "1f00c2aa" as const,
     "online": true,
     "rate": null,
+    "revoked": null,
     "seconds_remaining": null,
     "sold_by": null,
     "state": "1f00c2aa" as const,
@@ -2993,10 +2993,10 @@ const aPortalVoucher2 = {
     "double_use": null,
     "duration": null,
     "id": "1f00c2aa" as const,
-    "invalidated": null,
     "name": "1f00c2aa" as const,
     "online": true,
     "rate": null,
+    "revoked": null,
     "seconds_remaining": null,
     "sold_by": null,
     "state": "1f00c2aa" as const,
@@ -3009,20 +3009,20 @@ const aRadios0 = {
     "mode": "1f00c2aa" as const,
     "radios": [{
       "device": "1f00c2aa" as const,
-      "enough_dbm": 1,
-      "most_dbm": 1,
+      "max_dbm": 1,
       "power_dbm": 1,
       "reason": "1f00c2aa" as const,
       "stations": [{
         "ack_signal": 1,
-        "arrives_mbit": 0.5,
         "decision": "1f00c2aa" as const,
         "expected_mbit": 0.5,
         "mac": "1f00c2aa" as const,
         "power_dbm": 1,
         "signal": 1,
         "silent_ms": 1,
+        "throughput_mbit": 0.5,
       }],
+      "sufficient_dbm": 1,
       "trouble": "1f00c2aa" as const,
     }],
   };
@@ -3032,20 +3032,20 @@ const aRadios1 = {
     "mode": "1f00c2aa" as const,
     "radios": [{
       "device": "1f00c2aa" as const,
-      "enough_dbm": null,
-      "most_dbm": 1,
+      "max_dbm": 1,
       "power_dbm": null,
       "reason": "1f00c2aa" as const,
       "stations": [{
         "ack_signal": null,
-        "arrives_mbit": null,
         "decision": null,
         "expected_mbit": null,
         "mac": "1f00c2aa" as const,
         "power_dbm": null,
         "signal": null,
         "silent_ms": null,
+        "throughput_mbit": null,
       }],
+      "sufficient_dbm": null,
     }],
   };
 export const isRadios1: Radios = aRadios1;
@@ -3061,13 +3061,13 @@ const aRadioLog0 = {
       "device": "1f00c2aa" as const,
       "now_ms": 1,
       "steps": [{
-        "arrives_mbit": 0.5,
         "at_ms": 1,
         "power_dbm": 1,
         "rate_mbit": 0.5,
         "reason": "1f00c2aa" as const,
         "reference_mbit": 0.5,
         "station": "1f00c2aa" as const,
+        "throughput_mbit": 0.5,
       }],
     }],
   };
@@ -3078,13 +3078,13 @@ const aRadioLog1 = {
       "device": "1f00c2aa" as const,
       "now_ms": 1,
       "steps": [{
-        "arrives_mbit": null,
         "at_ms": 1,
         "power_dbm": 1,
         "rate_mbit": null,
         "reason": "1f00c2aa" as const,
         "reference_mbit": null,
         "station": null,
+        "throughput_mbit": null,
       }],
     }],
   };
@@ -4244,6 +4244,7 @@ const aDetection0 = {
     "port": "1f00c2aa" as const,
     "running": true,
     "suggestion": {
+      "confident": true,
       "details": {
         "addresses": ["1f00c2aa" as const],
         "aftr": "1f00c2aa" as const,
@@ -4266,8 +4267,7 @@ const aDetection0 = {
         "network": "1f00c2aa" as const,
         "why": "1f00c2aa" as const,
       },
-      "sure": true,
-      "untold": ["1f00c2aa" as const],
+      "open_questions": ["1f00c2aa" as const],
       "vlan": 1,
       "why": ["1f00c2aa" as const],
     },
@@ -4288,6 +4288,7 @@ const aDetection1 = {
     "port": "1f00c2aa" as const,
     "running": true,
     "suggestion": {
+      "confident": true,
       "details": {
         "addresses": ["1f00c2aa" as const],
         "aftr": "1f00c2aa" as const,
@@ -4310,8 +4311,7 @@ const aDetection1 = {
         "network": "1f00c2aa" as const,
         "why": "1f00c2aa" as const,
       },
-      "sure": true,
-      "untold": ["1f00c2aa" as const],
+      "open_questions": ["1f00c2aa" as const],
       "vlan": 1,
       "why": ["1f00c2aa" as const],
     },
@@ -4332,6 +4332,7 @@ const aDetection2 = {
     "port": "1f00c2aa" as const,
     "running": true,
     "suggestion": {
+      "confident": true,
       "details": {
         "addresses": ["1f00c2aa" as const],
         "aftr": "1f00c2aa" as const,
@@ -4354,8 +4355,7 @@ const aDetection2 = {
         "network": "1f00c2aa" as const,
         "why": "1f00c2aa" as const,
       },
-      "sure": true,
-      "untold": ["1f00c2aa" as const],
+      "open_questions": ["1f00c2aa" as const],
       "vlan": 1,
       "why": ["1f00c2aa" as const],
     },
@@ -4376,6 +4376,7 @@ const aDetection3 = {
     "port": "1f00c2aa" as const,
     "running": true,
     "suggestion": {
+      "confident": true,
       "details": {
         "addresses": ["1f00c2aa" as const],
         "aftr": "1f00c2aa" as const,
@@ -4398,8 +4399,7 @@ const aDetection3 = {
         "network": "1f00c2aa" as const,
         "why": "1f00c2aa" as const,
       },
-      "sure": true,
-      "untold": ["1f00c2aa" as const],
+      "open_questions": ["1f00c2aa" as const],
       "vlan": 1,
       "why": ["1f00c2aa" as const],
     },
@@ -4420,6 +4420,7 @@ const aDetection4 = {
     "port": "1f00c2aa" as const,
     "running": true,
     "suggestion": {
+      "confident": true,
       "details": {
         "addresses": ["1f00c2aa" as const],
         "aftr": "1f00c2aa" as const,
@@ -4442,8 +4443,7 @@ const aDetection4 = {
         "network": "1f00c2aa" as const,
         "why": "1f00c2aa" as const,
       },
-      "sure": true,
-      "untold": ["1f00c2aa" as const],
+      "open_questions": ["1f00c2aa" as const],
       "vlan": 1,
       "why": ["1f00c2aa" as const],
     },

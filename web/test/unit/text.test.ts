@@ -124,7 +124,7 @@ test("plural forms and words of the daemon", () => {
   learn("de", { frame: { "common.name": "Der Name" }, monitor: { "view.devices": "Geräte" } });
   assert.equal(t("view.devices"), "Geräte");
   assert.equal(t("common.name"), "Der Name");
-  assert.equal(t("view.talks"), "Conversations", "what German lacks");
+  assert.equal(t("view.conversations"), "Conversations", "what German lacks");
   language.set("ar");
   learn("ar", {
     monitor: { "dashboard.devices.two": "جهازان", "dashboard.devices.other": "{count} جهاز" },

@@ -313,7 +313,7 @@ fn what_stands_on_a_device_is_shown_with_what_it_forbids() {
         "incoming traffic is left to the kernel: filter u32 at TC ingress would be skipped"
     );
     assert_eq!(
-        (br0.get("hook"), &br0["stands_on"]),
+        (br0.get("hook"), &br0["lower_devices"]),
         (None, &json!(["lan0"]))
     );
     assert_eq!(br0["why"], "its packets are forwarded at lan0");

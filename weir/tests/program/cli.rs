@@ -24,7 +24,7 @@ fn without_a_daemon_it_says_how_to_start_one() {
         &["hops"],
         &["drops"],
         &["devices"],
-        &["talks"],
+        &["conversations"],
         &["history"],
         &["probes"],
         &["paths"],
@@ -68,9 +68,15 @@ fn tables_are_as_drawn() {
         ("devices.txt", &["devices"]),
         ("devices-all.txt", &["devices", "--all", "--sort", "name"]),
         ("devices-equation.txt", &["devices", "--equation"]),
-        ("talks.txt", &["talks", "--sort", "bytes"]),
-        ("talks-device.txt", &["talks", "--device", "LAPTOP"]),
-        ("talks-port.txt", &["talks", "--port", "wan0"]),
+        ("conversations.txt", &["conversations", "--sort", "bytes"]),
+        (
+            "conversations-device.txt",
+            &["conversations", "--device", "LAPTOP"],
+        ),
+        (
+            "conversations-port.txt",
+            &["conversations", "--port", "wan0"],
+        ),
         (
             "history.txt",
             &["history", "--from", "2023-11-13", "--to", "2023-11-14"],
@@ -123,7 +129,7 @@ fn json_is_one_document() {
         &["hops"],
         &["drops"],
         &["devices"],
-        &["talks"],
+        &["conversations"],
         &["history", "--last", "100000"],
         &["probes"],
         &["probes", "qdisc-delay"],
@@ -155,12 +161,12 @@ fn the_pictures_of_the_documentation_are_true() {
     let shown = read("../docs/terminal.md");
     for name in [
         "top-devices",
-        "top-talks",
-        "top-talk",
+        "top-conversations",
+        "top-conversation",
         "top-narrow",
         "devices",
         "devices-equation",
-        "talks",
+        "conversations",
         "history-by",
     ] {
         let folder = match name.starts_with("top-") {
@@ -200,9 +206,12 @@ fn json_of_the_monitor_has_its_fixed_names() {
     let one = json(&["devices", "--device", "192.168.1.2"]);
     assert_eq!(one["devices"].as_array().map(Vec::len), Some(1));
     assert_eq!(one["devices"][0]["name"], "laptop");
-    let talks = json(&["talks", "--device", "laptop", "--limit", "1"]);
+    let conversations = json(&["conversations", "--device", "laptop", "--limit", "1"]);
     assert_eq!(
-        (&talks["total"], &talks["talks"][0]["id"]),
+        (
+            &conversations["total"],
+            &conversations["conversations"][0]["id"]
+        ),
         (&2.into(), &1.into())
     );
     let days = json(&[
@@ -253,7 +262,7 @@ fn what_people_say_of_a_device_is_told_to_the_daemon() {
 #[test]
 fn of_what_is_not_there_it_says_so() {
     let daemon = Daemon::start(0);
-    for command in ["devices", "talks", "history"] {
+    for command in ["devices", "conversations", "history"] {
         let ran = daemon.run(&[command, "--device", "toaster"]);
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
         assert_eq!(
@@ -272,7 +281,7 @@ fn of_what_is_not_there_it_says_so() {
     );
 
     let daemon = Daemon::without_monitor();
-    for command in ["devices", "talks", "history"] {
+    for command in ["devices", "conversations", "history"] {
         let ran = daemon.run(&[command]);
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
         assert_eq!(
@@ -325,7 +334,7 @@ fn following_goes_on_until_the_reader_leaves() {
     let daemon = Daemon::start(0);
     let mut child = weir(&[
         "flows",
-        "--follow",
+        "--watch",
         "--limit",
         "1",
         "--socket",

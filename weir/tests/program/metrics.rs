@@ -37,7 +37,7 @@ fn device(number: u64, received: u64, sent: u64) -> Device {
             sent: count(9_000),
             ..LanTraffic::default()
         },
-        talks: 3,
+        conversations: 3,
         latency: number.is_multiple_of(2).then(|| Latency {
             lan: Some(2.5),
             wan: number.is_multiple_of(4).then_some(20.0),
@@ -90,7 +90,7 @@ fn render(metrics: &mut Metrics, devices: &Devices, status: &Status, paths: &Pat
 fn every_metric_has_the_labels_it_says() {
     let mut devices = all(vec![device(4, 1000, 200)]);
     let way = |n| PortCounters {
-        talks: count(n),
+        conversations: count(n),
         unplaced: count(n + 100),
         other: count(n + 200),
         link: n + 300,
@@ -216,7 +216,7 @@ fn hostile_names_neither_break_out_nor_control() {
     assert_eq!(get(&samples, "weir_up", &[]), Some(1.0));
     let name = r#"a"} 1weir_up 7\[31m<script>"#;
     assert_eq!(
-        get(&samples, "weir_device_talks", &[("name", name)]),
+        get(&samples, "weir_device_conversations", &[("name", name)]),
         Some(3.0)
     );
     assert!(!text.contains(['\u{1b}', '\u{202e}']));
@@ -239,7 +239,7 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
     assert_eq!(bytes(&samples, "02:00:00:00:00:04", "sent"), Some(40.0));
     assert_eq!(bytes(&samples, "other", "received"), Some(6000.0));
     assert_eq!(
-        get(&samples, "weir_device_talks", &[("mac", "other")]),
+        get(&samples, "weir_device_conversations", &[("mac", "other")]),
         Some(9.0)
     );
 

@@ -78,7 +78,7 @@ fn a_person_looks_around() {
     // Devices, the one that receives most first; the gateway is above the list, not in the list.
     let screen = pane.wait_for("> laptop");
     for text in [
-        "3 devices  20 talks",
+        "3 devices  20 conversations",
         "wan0 down 35.0 Mbit/s",
         "wan0 up 5.2 Mbit/s",
         "34.1M",
@@ -190,7 +190,7 @@ fn it_fits_every_size_and_terminal() {
         let top = Top::start(60, 20, environment, daemon.socket());
         let screen = top.pane.wait_for("> laptop");
         assert!(
-            has(&screen, "34.1M") && has(&screen, "TALKS"),
+            has(&screen, "34.1M") && has(&screen, "CONVS"),
             "{}",
             screen.join("\n")
         );

@@ -15,7 +15,7 @@ pub const CONVERSATION_LIMITS: RangeInclusive<u32> = 0..=5000;
 
 const PARAMETERS: &str = "the parameters are device, port, sort and limit";
 
-/// Query of `GET /v1/talks`: filters, order and limit. `None` does not filter.
+/// Query of `GET /v1/conversations`: filters, order and limit. `None` does not filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationsQuery {
     /// Selects the station with this hardware address, written as by [`normal_mac`].
@@ -24,7 +24,7 @@ pub struct ConversationsQuery {
     pub port: Option<String>,
     /// Order of the list.
     pub sort: ConversationSort,
-    /// Largest number of listed conversations: one of [`TALKS`].
+    /// Largest number of listed conversations: one of [`CONVS`].
     pub limit: u32,
 }
 
@@ -62,11 +62,17 @@ impl fmt::Display for ConversationSort {
 }
 
 impl ConversationSort {
-    fn key(self, talk: &Conversation) -> u64 {
+    fn key(self, conversation: &Conversation) -> u64 {
         match self {
-            Self::Rate => talk.rate.received.saturating_add(talk.rate.sent),
-            Self::Bytes => talk.received.bytes.saturating_add(talk.sent.bytes),
-            Self::Recent => talk.last_seen,
+            Self::Rate => conversation
+                .rate
+                .received
+                .saturating_add(conversation.rate.sent),
+            Self::Bytes => conversation
+                .received
+                .bytes
+                .saturating_add(conversation.sent.bytes),
+            Self::Recent => conversation.last_seen,
         }
     }
 }
@@ -96,7 +102,7 @@ impl Query for ConversationsQuery {
                     );
                     query.limit = limit.ok_or_else(|| wrong(name, value, &allowed))?;
                 }
-                other => return Err(unknown("/v1/talks", other, PARAMETERS)),
+                other => return Err(unknown("/v1/conversations", other, PARAMETERS)),
             }
         }
         Ok(query)
@@ -117,26 +123,30 @@ impl Query for ConversationsQuery {
 
 impl ConversationsQuery {
     /// Returns true if the conversation matches the filters.
-    pub fn matches(&self, talk: &Conversation) -> bool {
+    pub fn matches(&self, conversation: &Conversation) -> bool {
         let device = self.device.as_deref();
         let port = self.port.as_deref();
-        device.is_none_or(|mac| mac == talk.mac) && port.is_none_or(|port| port == talk.port)
+        device.is_none_or(|mac| mac == conversation.mac)
+            && port.is_none_or(|port| port == conversation.port)
     }
 
     /// Filters, sorts and limits. Keeps at most twice the limit of matching conversations, so that
     /// a full table needs little memory if the iterator yields them one by one.
-    pub fn select(&self, talks: impl IntoIterator<Item = Conversation>) -> Conversations {
+    pub fn select(&self, conversations: impl IntoIterator<Item = Conversation>) -> Conversations {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let mut answer = Conversations::default();
-        let kept = &mut answer.talks;
+        let kept = &mut answer.conversations;
         // The number decides between equals, so that a refreshed list does not jump.
         let order = |a: &Conversation, b: &Conversation| {
             let largest = self.sort.key(b).cmp(&self.sort.key(a));
             largest.then(a.id.cmp(&b.id))
         };
-        for talk in talks.into_iter().filter(|talk| self.matches(talk)) {
+        for conversation in conversations
+            .into_iter()
+            .filter(|conversation| self.matches(conversation))
+        {
             answer.total += 1;
-            kept.push(talk);
+            kept.push(conversation);
             if kept.len() > limit.saturating_mul(2) {
                 kept.sort_unstable_by(order);
                 kept.truncate(limit);
@@ -175,7 +185,7 @@ mod tests {
         query::decode(query).expect("well formed")
     }
 
-    fn talk(id: u64, rate: u64, bytes: u64) -> Conversation {
+    fn conversation(id: u64, rate: u64, bytes: u64) -> Conversation {
         Conversation {
             id,
             port: "lan0".into(),
@@ -186,9 +196,9 @@ mod tests {
             protocol: None,
             station: "192.168.1.2".into(),
             station_port: 40000,
-            far: "198.51.100.1".into(),
-            far_port: 443,
-            far_name: None,
+            remote: "198.51.100.1".into(),
+            remote_port: 443,
+            remote_name: None,
             application: None,
             translated: None,
             behind: None,
@@ -208,57 +218,64 @@ mod tests {
         }
     }
 
-    fn ids(query: &str, talks: impl IntoIterator<Item = Conversation>) -> (u64, Vec<u64>) {
+    fn ids(query: &str, conversations: impl IntoIterator<Item = Conversation>) -> (u64, Vec<u64>) {
         let query = ConversationsQuery::from_pairs(&pairs(query)).expect("a query");
-        let answer = query.select(talks);
+        let answer = query.select(conversations);
         (
             answer.total,
-            answer.talks.iter().map(|talk| talk.id).collect(),
+            answer
+                .conversations
+                .iter()
+                .map(|conversation| conversation.id)
+                .collect(),
         )
     }
 
     #[test]
     fn selects_the_largest_and_counts_what_the_limit_hides() {
-        let talks = || {
+        let conversations = || {
             [
-                talk(1, 5, 100),
-                talk(2, 9, 1),
-                talk(3, 5, 100),
-                talk(4, 0, 7),
+                conversation(1, 5, 100),
+                conversation(2, 9, 1),
+                conversation(3, 5, 100),
+                conversation(4, 0, 7),
             ]
         };
-        assert_eq!(ids("", talks()), (4, vec![2, 1, 3, 4]));
-        assert_eq!(ids("sort=bytes&limit=2", talks()), (4, vec![1, 3]));
-        assert_eq!(ids("sort=recent&limit=1", talks()), (4, vec![4]));
-        assert_eq!(ids("limit=0", talks()), (4, vec![]));
-        assert_eq!(ids("device=02-00-00-00-00-01", talks()), (2, vec![1, 3]));
-        assert_eq!(ids("port=lan1", talks()), (0, vec![]));
-        let many = (0..10_000).map(|id| talk(id, id % 7919, 0));
+        assert_eq!(ids("", conversations()), (4, vec![2, 1, 3, 4]));
+        assert_eq!(ids("sort=bytes&limit=2", conversations()), (4, vec![1, 3]));
+        assert_eq!(ids("sort=recent&limit=1", conversations()), (4, vec![4]));
+        assert_eq!(ids("limit=0", conversations()), (4, vec![]));
+        assert_eq!(
+            ids("device=02-00-00-00-00-01", conversations()),
+            (2, vec![1, 3])
+        );
+        assert_eq!(ids("port=lan1", conversations()), (0, vec![]));
+        let many = (0..10_000).map(|id| conversation(id, id % 7919, 0));
         assert_eq!(ids("limit=3", many), (10_000, vec![7918, 7917, 7916]));
     }
 
     #[test]
     fn says_what_can_be_given() {
-        let talks = |query| ConversationsQuery::from_pairs(&pairs(query)).map(|_| ());
+        let conversations = |query| ConversationsQuery::from_pairs(&pairs(query)).map(|_| ());
         for (answer, detail, hint) in [
             (
-                talks("sort=name"),
+                conversations("sort=name"),
                 "invalid value `name` of `sort`",
                 "give rate, bytes, recent",
             ),
             (
-                talks("limit=5001"),
+                conversations("limit=5001"),
                 "invalid value `5001` of `limit`",
                 "give 0 to 5000",
             ),
             (
-                talks("device=laptop"),
+                conversations("device=laptop"),
                 "invalid value `laptop` of `device`",
                 "give a hardware address such as 02:00:5e:10:00:01, as in GET /v1/devices",
             ),
             (
-                talks("x=1"),
-                "`x` is not a parameter of /v1/talks",
+                conversations("x=1"),
+                "`x` is not a parameter of /v1/conversations",
                 PARAMETERS,
             ),
         ] {
@@ -298,8 +315,8 @@ mod tests {
             mac: [u8; 6], port in proptest::option::of("\\PC{1,20}"), limit in CONVERSATION_LIMITS
         ) {
             let device = Some(net::mac::text(&mac));
-            let talks = ConversationsQuery { device, port, sort: ConversationSort::Recent, limit };
-            prop_assert_eq!(ConversationsQuery::from_pairs(&pairs(&talks.to_query())), Ok(talks));
+            let conversations = ConversationsQuery { device, port, sort: ConversationSort::Recent, limit };
+            prop_assert_eq!(ConversationsQuery::from_pairs(&pairs(&conversations.to_query())), Ok(conversations));
         }
 
         #[test]

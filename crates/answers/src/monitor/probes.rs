@@ -39,7 +39,7 @@ pub struct Probe {
     /// Records since the probe began, by port, then by label, then by station.
     pub records: Vec<ProbeRecord>,
     /// Number of events not recorded because the table was full.
-    pub no_room: u64,
+    pub overflow: u64,
     /// Number of events not measured because their beginning was not seen or is forgotten.
     pub not_measured: u64,
 }

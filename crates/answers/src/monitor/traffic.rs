@@ -71,7 +71,7 @@ pub struct Device {
     /// Source of the name: `configuration`; `given` (on the page or by `weir device`); `ethers`,
     /// `lease`, `hosts`, `mdns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name_from: Option<String>,
+    pub name_source: Option<String>,
     /// Owner, as an administrator entered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -87,7 +87,7 @@ pub struct Device {
     /// True if the hardware address is made up, as phones do for each network. The device may
     /// change the address any day, and the vendor is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub made_up: bool,
+    pub local_mac: bool,
     /// Port at which the device was last seen.
     pub port: String,
     /// VLAN at that port.
@@ -107,7 +107,7 @@ pub struct Device {
     /// Part of all its traffic that weir forwarded itself.
     pub forwarded: Count,
     /// Conversations now.
-    pub talks: u64,
+    pub conversations: u64,
     /// Time of the first packet, seconds since 1970.
     pub first_seen: u64,
     /// Time of the last packet.
@@ -149,10 +149,10 @@ pub struct Latency {
     pub wan: Option<f64>,
     /// Smallest round trip on the LAN side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lan_least: Option<f64>,
+    pub lan_min: Option<f64>,
     /// Smallest round trip on the WAN side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wan_least: Option<f64>,
+    pub wan_min: Option<f64>,
     /// Retransmitted TCP segments, among those inspected.
     pub retransmissions: u64,
     /// Growth of latency under load: `good`, `fair`, `bad`; absent while unknown.
@@ -202,7 +202,7 @@ pub struct QuotaState {
     pub resets: u64,
 }
 
-/// A metered port. In each direction, the device's counter = talks + unplaced + other, in packets;
+/// A metered port. In each direction, the device's counter = conversations + unplaced + other, in packets;
 /// in bytes, with `link` added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeteredPort {
@@ -223,7 +223,7 @@ pub struct MeteredPort {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PortCounters {
     /// Traffic of conversations, active and ended.
-    pub talks: Count,
+    pub conversations: Count,
     /// IP packets for which no record was free. The device's sums include them if the device has
     /// sums.
     pub unplaced: Count,
@@ -245,7 +245,7 @@ pub struct MonitorStatus {
     /// Upper bound of the memory at full capacity, bytes.
     pub memory_limit: u64,
     /// Traffic of conversations not stored: only the sums of devices and ports include it.
-    pub no_room: Count,
+    pub overflow: Count,
 }
 
 /// A conversation, seen from the station behind a port.
@@ -273,13 +273,13 @@ pub struct Conversation {
     /// Port of the station; ICMP type and code for ICMP; 0 if the protocol has none.
     pub station_port: u16,
     /// Address of the remote end.
-    pub far: String,
+    pub remote: String,
     /// Port of the remote end.
-    pub far_port: u16,
+    pub remote_port: u16,
     /// Name of the remote end, from a DNS answer to the station, or from its TLS or QUIC server
     /// name. Escape it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub far_name: Option<String>,
+    pub remote_name: Option<String>,
     /// Application: `web`, `dns`, `video`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
@@ -317,7 +317,7 @@ pub struct Conversation {
     pub latency: Option<Latency>,
 }
 
-/// Answer to `GET /v1/talks`. If the query names no device or port, conversations at uplinks that
+/// Answer to `GET /v1/conversations`. If the query names no device or port, conversations at uplinks that
 /// are also seen inside are left out. Query: `device` (MAC), `port` (name), `sort` (`rate`,
 /// `bytes`, `recent`), `limit`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -325,5 +325,5 @@ pub struct Conversations {
     /// Number of matching conversations.
     pub total: u64,
     /// The matching conversations, up to the limit.
-    pub talks: Vec<Conversation>,
+    pub conversations: Vec<Conversation>,
 }

@@ -106,7 +106,7 @@ pub struct PortStack {
     pub carries: Vec<String>,
     /// Names of the lowest devices, where weir takes the packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stands_on: Vec<String>,
+    pub lower_devices: Vec<String>,
     /// Uses that are not possible; on an upper device, uses that it prevents at its ports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<PortLimit>,

@@ -85,7 +85,7 @@ fn refusals_are_problems() {
 #[test]
 fn a_daemon_without_a_monitor_says_so() {
     let server = Server::start(0, Limits::default());
-    for path in ["devices", "talks?limit=3", "history?unit=month"] {
+    for path in ["devices", "conversations?limit=3", "history?unit=month"] {
         let answer = server.request("GET", &format!("/v1/{path}"));
         assert!(answer.starts_with("HTTP/1.1 409 "), "{path}: {answer}");
         let problem = body(&answer);
@@ -97,7 +97,7 @@ fn a_daemon_without_a_monitor_says_so() {
         );
     }
     let client = Client::new(server.socket()).expect("a client");
-    for path in ["devices", "talks", "history"] {
+    for path in ["devices", "conversations", "history"] {
         let answer = client.get::<serde_json::Value>(&format!("/v1/{path}"));
         let Err(ClientError::Problem(problem)) = answer else {
             panic!("{answer:?}");

@@ -67,7 +67,7 @@ impl Bucket for types::meter_bucket4 {
         let key = unsafe { (&raw const (*bucket).way[way].key).read_volatile() };
         let mut words = [0; 5];
         words[0] = pair(key.station, key.far);
-        words[1] = pair(ports(key.station_port, key.far_port), key.r#where);
+        words[1] = pair(ports(key.station_port, key.remote_port), key.r#where);
         words
     }
 }
@@ -86,7 +86,7 @@ impl Bucket for types::meter_bucket6 {
             pair(key.station[2], key.station[3]),
             pair(key.far[0], key.far[1]),
             pair(key.far[2], key.far[3]),
-            pair(ports(key.station_port, key.far_port), key.r#where),
+            pair(ports(key.station_port, key.remote_port), key.r#where),
         ]
     }
 }

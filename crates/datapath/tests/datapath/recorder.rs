@@ -213,7 +213,7 @@ fn made_up_stations_take_nothing_away() -> Result<(), Error> {
         let records = brought(recorder.read().map_err(refused)?);
         let all = ledger.sum(records, &HashSet::new()).into_iter();
         let own = all.filter(|record| record.subject.label == label.label);
-        Ok(missed.no_room + own.map(|record| record.words[0]).sum::<u64>())
+        Ok(missed.overflow + own.map(|record| record.words[0]).sum::<u64>())
     };
     let all = sent as u64;
     wait_until("all are recorded", LIMIT, || {
@@ -221,7 +221,7 @@ fn made_up_stations_take_nothing_away() -> Result<(), Error> {
     })?;
     assert_eq!(sum(&recorder, &ledger)?, all);
     assert_eq!(recorder.read().map_err(refused)?.len(), room);
-    assert!(recorder.missed().map_err(refused)?.no_room > 0);
+    assert!(recorder.missed().map_err(refused)?.overflow > 0);
 
     for _ in 0..2 {
         let stale = ledger.stale(brought(recorder.read().map_err(refused)?));

@@ -19,7 +19,7 @@ fn harmless(evidence: &[Evidence], said: &Suggestion) {
     let all: Vec<&String> = fields
         .chain(told)
         .chain(&said.why)
-        .chain(&said.untold)
+        .chain(&said.open_questions)
         .chain(names)
         .chain(&details.aftr)
         .collect();

@@ -61,7 +61,7 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
     };
     let PortStack {
         carries,
-        stands_on,
+        lower_devices,
         limits,
     } = stack;
     let mut notes: Vec<Note> = limits
@@ -88,7 +88,7 @@ fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
         hook,
         why,
         hint: mended,
-        stands_on,
+        lower_devices,
         carries,
         notes,
     }

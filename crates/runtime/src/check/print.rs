@@ -104,7 +104,7 @@ fn device(device: &Device, output: &mut Output<'_>) -> io::Result<()> {
     let mark = match device.hook {
         Some(hook) => output.toned(Tone::Good, &format!("{:<7}", hook.to_string())),
         // Not taken here, but at what it stands on.
-        None if !device.stands_on.is_empty() => output.toned(Tone::Dim, "below  "),
+        None if !device.lower_devices.is_empty() => output.toned(Tone::Dim, "below  "),
         None => output.toned(Tone::Warn, "none   "),
     };
     output.line(&format!("  {mark}  {}", sanitize(&device.name)))?;
@@ -205,7 +205,7 @@ mod tests {
                 hook: Some(Hook::Tc),
                 why: "the driver has no XDP".into(),
                 hint: None,
-                stands_on: vec![],
+                lower_devices: vec![],
                 carries: vec!["wan.7".into()],
                 notes: vec![Note {
                     what: "outgoing traffic is left to the kernel".into(),

@@ -66,7 +66,7 @@ pub struct Device {
     /// Names of the devices that it stands on: its packets are taken there, where those have a
     /// hook.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stands_on: Vec<String>,
+    pub lower_devices: Vec<String>,
     /// Names of the devices that stand on it, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carries: Vec<String>,

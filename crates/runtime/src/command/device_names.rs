@@ -29,7 +29,7 @@ pub fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
         .filter(|device| is_called(device, wanted));
     // A name given by people outranks a name that the device announces.
     let mut called: Vec<_> = called.collect();
-    let trust = |device: &&Device| match device.name_from.as_deref() {
+    let trust = |device: &&Device| match device.name_source.as_deref() {
         Some("configuration") => 2,
         Some("given" | "ethers") => 1,
         _ => 0,
@@ -121,11 +121,11 @@ mod tests {
         );
         // The device that people gave this name is chosen.
         let mut said = answer.clone();
-        said.devices[2].name_from = Some("given".into());
-        said.devices[1].name_from = Some("mdns".into());
+        said.devices[2].name_source = Some("given".into());
+        said.devices[1].name_source = Some("mdns".into());
         let found = mac_of(&said, "tv").ok();
         assert_eq!(found.as_deref(), Some("02:00:00:00:00:0c"));
-        said.devices[1].name_from = Some("configuration".into());
+        said.devices[1].name_source = Some("configuration".into());
         let found = mac_of(&said, "tv").ok();
         assert_eq!(found.as_deref(), Some("02:00:00:00:00:0b"));
         let none = mac_of(&answer, "\x1b[2Jx").expect_err("none").to_string();

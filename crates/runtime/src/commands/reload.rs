@@ -42,6 +42,6 @@ pub fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
         output.line(&sanitize(&text))?;
     }
     let status: Status = client.get("/v1/status")?;
-    status::troubles(&status.troubles, output)?;
+    status::problems(&status.problems, output)?;
     Ok(())
 }

@@ -23,7 +23,7 @@ A proof ends with each change of rules, routes, devices or neighbours; the next 
 new proof.
 
 Example:
-  weir status --json | jq .share_of_packets")]
+  weir status --json | jq .fast_path_share")]
 pub struct StatusArgs {
     #[command(flatten)]
     connection: Connection,
@@ -61,7 +61,7 @@ fn print(
     conditions(found, output)?;
     output.line("")?;
     let packets = &status.packets;
-    output.field("fast path", &share(status.share_of_packets))?;
+    output.field("fast path", &share(status.fast_path_share))?;
     let forwarded = format!(
         "{} packets by XDP, {} by TC, {}",
         units::count(packets.forwarded_xdp),
@@ -138,7 +138,7 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     );
     let tone = if late { Tone::Bad } else { Tone::Plain };
     output.field("heartbeat", &output.toned(tone, &beat))?;
-    troubles(&status.troubles, output)?;
+    problems(&status.problems, output)?;
     if status.lost_events == 0 {
         return Ok(());
     }
@@ -179,8 +179,8 @@ fn conditions(found: &Conditions, output: &mut Output<'_>) -> io::Result<()> {
 }
 
 /// Prints each problem with its remedy.
-pub fn troubles(troubles: &[PartProblem], output: &mut Output<'_>) -> io::Result<()> {
-    for PartProblem { part, what, hint } in troubles {
+pub fn problems(problems: &[PartProblem], output: &mut Output<'_>) -> io::Result<()> {
+    for PartProblem { part, what, hint } in problems {
         let what = sanitize(&format!("does not work: {what}"));
         output.field(&sanitize(part), &output.toned(Tone::Bad, &what))?;
         output.field("", &sanitize(&format!("hint: {hint}")))?;

@@ -93,7 +93,7 @@ impl ApiState {
             modules: Vec::from_iter(router.forwards.then(|| "offload".to_owned())),
             starting: router.is_starting(),
             mode: if shadow { Mode::Shadow } else { Mode::Forward },
-            share_of_packets: packets.share_of_packets(),
+            fast_path_share: packets.fast_path_share(),
             packets,
             bumps: statistics
                 .bumps
@@ -134,7 +134,7 @@ impl ApiState {
         };
         // Conntrack reports no connections.
         if router.forwards && router.core.settings().no_events {
-            report.status.troubles.push(PartProblem {
+            report.status.problems.push(PartProblem {
                 part: "offload".into(),
                 what: NO_EVENTS.into(),
                 hint: NO_EVENTS_HINT.into(),

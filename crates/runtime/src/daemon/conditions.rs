@@ -372,7 +372,7 @@ impl Registry {
 /// Adds conditions of the packet path, and the problems of all parts. `status` holds the reports of
 /// the modules.
 pub fn own(router: &mut Router, shadow: bool, status: Status, findings: &mut Vec<Finding>) {
-    for trouble in status.troubles {
+    for trouble in status.problems {
         let finding = Finding::new("part", "weir", "")
             .of(&trouble.part)
             .with("part", Value::Text(trouble.part.clone()))

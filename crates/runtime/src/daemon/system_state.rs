@@ -290,7 +290,7 @@ fn foreign(filters: &[Filter]) -> Vec<String> {
 pub fn stack(plan: &PortPlan) -> PortStack {
     PortStack {
         carries: plan.upper_devices.clone(),
-        stands_on: plan.lower_devices.clone(),
+        lower_devices: plan.lower_devices.clone(),
         limits: plan
             .limits
             .iter()

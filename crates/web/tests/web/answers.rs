@@ -86,7 +86,7 @@ fn literal(value: &Value, depth: usize, text: &mut String) {
 fn status(fill: Fill) -> Status {
     let there = fill.options;
     Status {
-        troubles: Vec::from_iter(there.then(PartProblem::default)),
+        problems: Vec::from_iter(there.then(PartProblem::default)),
         version: filled(fill),
         started: filled(fill),
         uptime_seconds: filled(fill),
@@ -99,7 +99,7 @@ fn status(fill: Fill) -> Status {
         flows: filled(fill),
         hops: filled(fill),
         packets: filled(fill),
-        share_of_packets: filled(fill),
+        fast_path_share: filled(fill),
         bumps: filled(fill),
         refused: filled(fill),
         lost_events: filled(fill),
@@ -139,7 +139,11 @@ fn the_page_knows_what_is_answered() {
         ("FlowList", "@modules/monitor/web/types", of::<FlowList>()),
         ("History", "@modules/monitor/web/types", of::<History>()),
         ("Hop", "@modules/monitor/web/types", of::<Hop>()),
-        ("Talks", "@modules/monitor/web/types", of::<Conversations>()),
+        (
+            "Conversations",
+            "@modules/monitor/web/types",
+            of::<Conversations>(),
+        ),
         ("Paths", "@modules/multipath/web/types", of::<Paths>()),
         (
             "PortalClients",

@@ -276,7 +276,7 @@ impl Cable {
                 confidence: found.confidence,
                 evidence: Vec::new(),
                 why: sentence(&found.why),
-                would_change: sentence(found.would_change),
+                change_condition: sentence(found.change_condition),
                 decided,
                 held_by: None,
                 vxlan: None,
@@ -295,7 +295,7 @@ impl Cable {
                 "the administrator chose {role}; the evidence suggests {}, as {}",
                 found.role, found.why
             ));
-            decision.would_change = "The administrator's choice alone would change it.".into();
+            decision.change_condition = "The administrator's choice alone would change it.".into();
             (decision.role, decision.confidence) = (role, 100);
             decision.decided = Some(0);
             decision.held_by = Some("administrator");
@@ -305,9 +305,10 @@ impl Cable {
                  {}",
                 found.role, found.why
             ));
-            decision.would_change = "Another connection of the administrator to this router, or \
+            decision.change_condition =
+                "Another connection of the administrator to this router, or \
                                      the administrator's choice, would change it."
-                .into();
+                    .into();
             (decision.role, decision.confidence) = (Role::Client, 100);
             decision.held_by = Some("connection");
         }
@@ -317,11 +318,11 @@ impl Cable {
 
     /// Returns the verdict and its time, or the reason why there is none yet.
     fn found(&self) -> (Verdict, Option<u64>) {
-        let unknown = |why: &str, would_change| Verdict {
+        let unknown = |why: &str, change_condition| Verdict {
             role: Role::Unknown,
             confidence: 0,
             why: why.into(),
-            would_change,
+            change_condition,
         };
         let Some(up) = self.up else {
             let change = "A cable with something at its other end would change it";

@@ -36,7 +36,7 @@ pub struct Decision {
     /// Reason, one sentence.
     pub why: String,
     /// Evidence that would change the role, one sentence.
-    pub would_change: String,
+    pub change_condition: String,
     /// When it was decided, in milliseconds after the link came; `None`: still listening.
     pub decided: Option<u64>,
     /// Reason to keep the role against all evidence: `administrator` (chosen by hand), or

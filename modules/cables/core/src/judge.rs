@@ -24,15 +24,15 @@ pub struct Verdict {
     pub confidence: u8,
     /// A sentence without a full stop.
     pub why: String,
-    pub would_change: &'static str,
+    pub change_condition: &'static str,
 }
 
-fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) -> Verdict {
+fn verdict(role: Role, confidence: u8, why: String, change_condition: &'static str) -> Verdict {
     Verdict {
         role,
         confidence: confidence.min(100),
         why,
-        would_change,
+        change_condition,
     }
 }
 

@@ -54,8 +54,8 @@ pub fn look(internet: Internet, gateway: bool) -> Suggestion {
         },
         lan: None,
         why: Vec::new(),
-        sure: true,
-        untold: Vec::new(),
+        confident: true,
+        open_questions: Vec::new(),
     }
 }
 

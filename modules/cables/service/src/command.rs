@@ -38,7 +38,7 @@ Examples:
   weir cables --json | jq '.cables[] | {device, role, why}'
   weir cables set eth1 client
   weir cables auto eth1
-  weir cables events --follow --json"
+  weir cables events --watch --json"
 )]
 pub struct CablesArgs {
     #[command(subcommand)]
@@ -83,7 +83,7 @@ struct AutoArgs {
 
 /// Show events at ports
 ///
-/// Prints the last 256 events, numbered from 1 since weir started. With --follow and --json, each
+/// Prints the last 256 events, numbered from 1 since weir started. With --watch and --json, each
 /// event is one line.
 #[derive(Args, Debug)]
 struct EventsArgs {
@@ -92,7 +92,7 @@ struct EventsArgs {
     after: u64,
     /// Also print new events, until interrupted
     #[arg(short, long)]
-    follow: bool,
+    watch: bool,
 }
 
 /// Between two looks.
@@ -146,7 +146,7 @@ fn happened(
     loop {
         let path = with_query("/v1/cables/events", &CableEventsQuery { after });
         let told: CableEvents = client.get(&path)?;
-        if json && !args.follow {
+        if json && !args.watch {
             return Ok(output.json(&told)?);
         }
         for event in &told.events {
@@ -156,7 +156,7 @@ fn happened(
             };
             output.line(&line)?;
         }
-        if !args.follow {
+        if !args.watch {
             return Ok(());
         }
         // Numbers restart with weir.
@@ -282,7 +282,7 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
     let (shut, none) = ("no traffic passes, in or out".to_owned(), String::new());
     for (name, text) in [
         ("why", &cable.why),
-        ("changed by", &cable.would_change),
+        ("changed by", &cable.change_condition),
         ("now", &cable.now),
         ("shut", if cable.shut { &shut } else { &none }),
         ("moving", cable.moving.as_ref().unwrap_or(&none)),

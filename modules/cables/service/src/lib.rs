@@ -285,7 +285,7 @@ impl Module for Running {
             status.modules.push("cables".to_owned());
         }
         if let Some(error) = &self.failed {
-            status.troubles.push(PartProblem {
+            status.problems.push(PartProblem {
                 part: "cables".to_owned(),
                 what: format!("cannot watch the ports: {error}"),
                 hint: "`weir check` shows what the kernel lacks".to_owned(),

@@ -10,7 +10,7 @@ api::metrics! {
         "Confidence in the role, from 0 to 1.";
     CABLE_DECIDED "weir_cable_decided_seconds" Gauge &["device"], "Seconds from the link to the \
         decision; absent until the decision.";
-    CABLE_SHUT "weir_cable_shut" Gauge &["device"], "1: no traffic passes the port: its role is \
+    CABLE_SHUT "weir_cable_blocked" Gauge &["device"], "1: no traffic passes the port: its role is \
         not known yet, or it is a loop.";
     CABLE_NOTICES "weir_cable_notices" Gauge &["device"], "Problems that need attention, such as \
         a second DHCP server.";

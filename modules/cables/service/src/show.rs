@@ -34,9 +34,10 @@ fn no_device(name: &str) -> Cable {
         moving: None,
         now: word(Use::None).to_owned(),
         why: format!("There is no device called {name}."),
-        would_change: "A device of this name, or another name under `ports` of [cables], would \
+        change_condition:
+            "A device of this name, or another name under `ports` of [cables], would \
                        change it."
-            .to_owned(),
+                .to_owned(),
         notices: Vec::new(),
     }
 }
@@ -67,7 +68,7 @@ fn one(port: &ObservedPort, decision: Decision) -> Cable {
         shut: port.is_shut(),
         moving: moving.map(|(text, _)| text),
         why: decision.why,
-        would_change: decision.would_change,
+        change_condition: decision.change_condition,
         notices,
     }
 }

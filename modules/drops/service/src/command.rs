@@ -9,7 +9,7 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Align, Output, Table, Tone, WIDTH, sanitize, units, wrap};
 
-/// List packets that weir drops early, as netfilter or a route would
+/// List packets that weir drops early, before the kernel does
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Some of the packets that would be dropped here still go to the kernel (SAMPLED): rules that count, \

@@ -96,13 +96,15 @@ impl Application {
 
     /// Classifies a flow of this IP protocol. `name` is that of the far end, as [`crate::names`]
     /// gives it: lower case, no dot at its end. Ports are ignored for protocols without ports.
-    pub fn of(protocol: u8, station_port: u16, far_port: u16, name: Option<&str>) -> Self {
+    pub fn of(protocol: u8, station_port: u16, remote_port: u16, name: Option<&str>) -> Self {
         if PROTOCOLS_OF_TUNNELS.contains(&protocol) {
             return Self::Vpn;
         }
         // Servers have the lower port, and clients a high one of no meaning.
         let port = |port: u16| Some((port, by_port(protocol, port)?));
-        let found = [port(far_port), port(station_port)].into_iter().flatten();
+        let found = [port(remote_port), port(station_port)]
+            .into_iter()
+            .flatten();
         match found.min_by_key(|(port, _)| *port).map(|(_, found)| found) {
             Some((application, Port::Decides)) => application,
             Some((application, Port::Suggests)) => {

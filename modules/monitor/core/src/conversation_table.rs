@@ -101,7 +101,10 @@ impl ConversationTable {
 
     pub(crate) fn find(&self, key: &ConversationKey) -> Option<Slot> {
         let hash = self.hash.hash_one(key);
-        let found = |slot: &Slot| self.at(*slot).is_some_and(|talk| talk.key == *key);
+        let found = |slot: &Slot| {
+            self.at(*slot)
+                .is_some_and(|conversation| conversation.key == *key)
+        };
         self.by_key.find(hash, found).copied()
     }
 
@@ -123,47 +126,56 @@ impl ConversationTable {
 
     /// The one that began last with these ends, wherever it was seen.
     pub(crate) fn with_ends(&self, ends: &Endpoints) -> Option<&Conversation> {
-        let found = |slot: &Slot| self.at(*slot).is_some_and(|talk| talk.key.ends() == *ends);
+        let found = |slot: &Slot| {
+            self.at(*slot)
+                .is_some_and(|conversation| conversation.key.ends() == *ends)
+        };
         self.at(*self.by_ends.find(self.hash.hash_one(ends), found)?)
     }
 
     /// Finds the conversation on the other side of the router.
-    pub(crate) fn other_half(&self, talk: &Conversation) -> Option<&Conversation> {
-        let leads = talk.other_half.and_then(|twin| self.get(&twin));
+    pub(crate) fn other_half(&self, conversation: &Conversation) -> Option<&Conversation> {
+        let leads = conversation.other_half.and_then(|twin| self.get(&twin));
         let is_led = || {
-            let leaves = talk.egress_endpoints.filter(|_| talk.leaders > 0)?;
+            let leaves = conversation
+                .egress_endpoints
+                .filter(|_| conversation.leaders > 0)?;
             self.with_ends(&leaves.reversed())
         };
         let other = leads.or_else(is_led)?;
-        (other.key != talk.key).then_some(other)
+        (other.key != conversation.key).then_some(other)
     }
 
     /// Returns true if a silent conversation without a leader may be removed: its other half is
     /// silent as well, or missing.
     pub(crate) fn is_over(&self, key: &ConversationKey, pressure: Pressure, now: Millis) -> bool {
-        let Some(talk) = self.get(key) else {
+        let Some(conversation) = self.get(key) else {
             return false;
         };
-        let twin = talk.other_half.and_then(|twin| self.get(&twin));
+        let twin = conversation.other_half.and_then(|twin| self.get(&twin));
         twin.is_none_or(|twin| twin.leaders > 1 || twin.is_quiet(pressure, now))
     }
 
-    /// Inserts a new conversation. The table must have room, see [`Talks::is_full`].
-    pub(crate) fn insert(&mut self, talk: Conversation) -> Slot {
-        let (key, id) = (talk.key, talk.id);
-        let talk = Some(Box::new(talk));
+    /// Inserts a new conversation. The table must have room, see [`Conversations::is_full`].
+    pub(crate) fn insert(&mut self, conversation: Conversation) -> Slot {
+        let (key, id) = (conversation.key, conversation.id);
+        let conversation = Some(Box::new(conversation));
         let slot = match self.free.pop() {
             Some(slot) => {
-                self.slots[slot as usize] = talk;
+                self.slots[slot as usize] = conversation;
                 slot
             }
             None => {
-                self.slots.push(talk);
+                self.slots.push(conversation);
                 (self.slots.len() - 1) as Slot
             }
         };
         let (slots, hash) = (&self.slots, &self.hash);
-        let key_of = |slot: &Slot| slots[*slot as usize].as_ref().map(|talk| talk.key);
+        let key_of = |slot: &Slot| {
+            slots[*slot as usize]
+                .as_ref()
+                .map(|conversation| conversation.key)
+        };
         let by_key = |slot: &Slot| key_of(slot).map_or(0, |key| hash.hash_one(key));
         self.by_key.insert_unique(hash.hash_one(key), slot, by_key);
         let ends = key.ends();
@@ -180,8 +192,8 @@ impl ConversationTable {
         if self.short.len() + self.lesser.len() > 2 * self.slots.len() {
             let slots = &self.slots;
             let lives = |(slot, id): &(Slot, u64)| {
-                let talk = slots[*slot as usize].as_ref();
-                talk.is_some_and(|talk| talk.id == *id)
+                let conversation = slots[*slot as usize].as_ref();
+                conversation.is_some_and(|conversation| conversation.id == *id)
             };
             self.short.retain(lives);
             self.lesser.retain(lives);
@@ -206,20 +218,22 @@ impl ConversationTable {
     }
 
     /// Returns a conversation that can be removed for another: the oldest short one, else the
-    /// oldest that is silent and [may go](Talk::may_go). Led conversations stay.
+    /// oldest that is silent and [may go](Conversation::may_go). Led conversations stay.
     pub(crate) fn dispensable(&mut self, now: Millis) -> Option<ConversationKey> {
         while let Some(entry) = self.short.pop_front() {
             match self.listed(entry) {
-                Some(talk) if talk.is_short() => return Some(talk.key),
-                Some(talk) if talk.is_evictable() => self.lesser.push_back(entry),
+                Some(conversation) if conversation.is_short() => return Some(conversation.key),
+                Some(conversation) if conversation.is_evictable() => self.lesser.push_back(entry),
                 _ => {}
             }
         }
         for _ in 0..TRIES {
             let entry = self.lesser.pop_front()?;
             match self.listed(entry) {
-                Some(talk) if !talk.is_evictable() => {}
-                Some(talk) if now.saturating_sub(talk.last) >= SILENT => return Some(talk.key),
+                Some(conversation) if !conversation.is_evictable() => {}
+                Some(conversation) if now.saturating_sub(conversation.last) >= SILENT => {
+                    return Some(conversation.key);
+                }
                 // Perhaps when its turn comes again.
                 Some(_) => self.lesser.push_back(entry),
                 None => {}
@@ -231,6 +245,6 @@ impl ConversationTable {
     /// Returns the conversation of a list entry, unless it was removed or another one leads it.
     fn listed(&self, (slot, id): (Slot, u64)) -> Option<&Conversation> {
         self.at(slot)
-            .filter(|talk| talk.id == id && talk.leaders == 0)
+            .filter(|conversation| conversation.id == id && conversation.leaders == 0)
     }
 }

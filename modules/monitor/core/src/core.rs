@@ -233,10 +233,10 @@ impl Monitor {
             };
             match self.conversations.get_mut(&key) {
                 // Another station may send with these addresses.
-                Some(talk) if talk.mac != *mac => {}
-                Some(talk) => {
-                    talk.application = application(&key, Some(name));
-                    talk.remote_name = Some(name.clone());
+                Some(conversation) if conversation.mac != *mac => {}
+                Some(conversation) => {
+                    conversation.application = application(&key, Some(name));
+                    conversation.remote_name = Some(name.clone());
                 }
                 None => drop(self.early_names.put(key, (*mac, name.clone(), now))),
             }
@@ -285,8 +285,9 @@ impl Monitor {
             // Up to now the former gateways counted. Traffic of an unknown gateway seemed to stay
             // in the LAN.
             self.classify();
-            for talk in self.conversations.values_mut() {
-                talk.crosses_uplink = talk.crosses_uplink.filter(|crosses| *crosses);
+            for conversation in self.conversations.values_mut() {
+                conversation.crosses_uplink =
+                    conversation.crosses_uplink.filter(|crosses| *crosses);
             }
         }
         self.edge.set_gateways(gateways);
@@ -384,7 +385,7 @@ impl Monitor {
             };
             self.credit(&grown, slot, last);
         }
-        let Some(talk) = slot.and_then(|slot| self.conversations.at_mut(slot)) else {
+        let Some(conversation) = slot.and_then(|slot| self.conversations.at_mut(slot)) else {
             self.overflow += grown.sum();
             // The conversation is not stored: its record is soon freed for another.
             let patience = match pressure {
@@ -393,39 +394,39 @@ impl Monitor {
             };
             return reading.idle < patience;
         };
-        talk.total += grown;
-        talk.rate.add(grown);
-        talk.last = talk.last.max(last);
+        conversation.total += grown;
+        conversation.rate.add(grown);
+        conversation.last = conversation.last.max(last);
         if let Some(times) = reading.rtt {
             // A new record of the conversation starts at 0.
-            let before = if times.count < talk.metered_rtt.count
-                || times.retransmits < talk.metered_rtt.retransmits
+            let before = if times.count < conversation.metered_rtt.count
+                || times.retransmits < conversation.metered_rtt.retransmits
             {
                 Default::default()
             } else {
-                talk.metered_rtt
+                conversation.metered_rtt
             };
-            talk.metered_rtt = times;
+            conversation.metered_rtt = times;
             let (waits, again) = latency::changes(&before, &times);
-            talk.rtt.add(&before, &times);
+            conversation.rtt.add(&before, &times);
             if waits[0].is_some() {
-                talk.rtt_measured_at = now;
+                conversation.rtt_measured_at = now;
             }
-            for (sum, again) in talk.retransmits.iter_mut().zip(again) {
+            for (sum, again) in conversation.retransmits.iter_mut().zip(again) {
                 *sum += again;
             }
             if let Some(device) = self.devices.get_mut(&mac) {
                 device.add_rtt(waits, again.iter().sum(), now);
             }
         }
-        talk.tcp_flags |= reading.tcp_flags;
-        talk.link_header = reading.link_header;
-        if talk.total == grown {
-            talk.tos = reading.tos;
-            talk.icmp = reading.icmp;
+        conversation.tcp_flags |= reading.tcp_flags;
+        conversation.link_header = reading.link_header;
+        if conversation.total == grown {
+            conversation.tos = reading.tos;
+            conversation.icmp = reading.icmp;
         }
-        let silent = now.saturating_sub(talk.last);
-        u128::from(silent) < talk.idle_timeout(pressure).as_millis()
+        let silent = now.saturating_sub(conversation.last);
+        u128::from(silent) < conversation.idle_timeout(pressure).as_millis()
     }
 
     /// Weir forwarded something past the meter.
@@ -455,29 +456,29 @@ impl Monitor {
             forwarded: true,
         };
         self.credit(&more, slot, now);
-        let Some(talk) = slot.and_then(|slot| self.conversations.at_mut(slot)) else {
+        let Some(conversation) = slot.and_then(|slot| self.conversations.at_mut(slot)) else {
             self.overflow += grown.sum();
             return;
         };
-        talk.total += grown;
-        talk.xdp = Some(forwarded.xdp);
-        talk.rate.add(grown);
-        talk.last = now;
+        conversation.total += grown;
+        conversation.xdp = Some(forwarded.xdp);
+        conversation.rate.add(grown);
+        conversation.last = now;
     }
 
     /// Adds a waiting time of forwarded TCP. Unknown conversations are not timed.
     pub fn add_rtt(&mut self, waited: &RttSample, now: Millis) {
-        let Some(talk) = self.conversations.get_mut(&waited.key) else {
+        let Some(conversation) = self.conversations.get_mut(&waited.key) else {
             return;
         };
         let mut waits = [None; 2];
         let (way, micros) = (waited.direction as usize, waited.micros);
-        talk.rtt.add_sample(way, micros, micros, 1);
+        conversation.rtt.add_sample(way, micros, micros, 1);
         waits[way] = Some(micros);
         if waits[0].is_some() {
-            talk.rtt_measured_at = now;
+            conversation.rtt_measured_at = now;
         }
-        if let Some(device) = self.devices.get_mut(&talk.mac) {
+        if let Some(device) = self.devices.get_mut(&conversation.mac) {
             device.add_rtt(waits, 0, now);
         }
     }
@@ -535,14 +536,16 @@ impl Monitor {
         if !outside {
             doubtful.received = Count::default();
         }
-        let talk = slot.and_then(|slot| self.conversations.at_mut(slot));
-        let application = talk.as_ref().map(|talk| talk.application);
+        let conversation = slot.and_then(|slot| self.conversations.at_mut(slot));
+        let application = conversation
+            .as_ref()
+            .map(|conversation| conversation.application);
         // The destination is judged once both sides of the router are known. Traffic of another
         // station with equal ends does not belong to this conversation.
-        let at_once = match talk {
-            Some(talk) if talk.mac == mac => {
-                talk.unclassified += doubtful;
-                talk.outside |= outside;
+        let at_once = match conversation {
+            Some(conversation) if conversation.mac == mac => {
+                conversation.unclassified += doubtful;
+                conversation.outside |= outside;
                 false
             }
             _ => true,
@@ -596,11 +599,11 @@ impl Monitor {
             .filter(|(by, _, when)| *by == mac && first <= when + LATE);
         let client = Client::new(mac, key.station);
         let told = || self.names.remote_name(client, key.remote, first).cloned();
-        let far_name = said.map(|(_, name, _)| name).or_else(told);
-        let talk = Conversation {
+        let remote_name = said.map(|(_, name, _)| name).or_else(told);
+        let conversation = Conversation {
             id,
-            application: application(key, far_name.as_deref()),
-            remote_name: far_name,
+            application: application(key, remote_name.as_deref()),
+            remote_name,
             key: *key,
             mac,
             total: Counts::default(),
@@ -627,7 +630,7 @@ impl Monitor {
             other_half: None,
             leaders: 0,
         };
-        let slot = self.conversations.insert(talk);
+        let slot = self.conversations.insert(conversation);
         self.pairs.opened(key, self.limits.conversations, now);
         Some(slot)
     }
@@ -640,8 +643,8 @@ impl Monitor {
         // Up to now the former ones counted.
         self.classify();
         self.edge.set_networks(networks);
-        for talk in self.conversations.values_mut() {
-            talk.crosses_uplink = None;
+        for conversation in self.conversations.values_mut() {
+            conversation.crosses_uplink = None;
         }
     }
 
@@ -669,25 +672,30 @@ impl Monitor {
     }
 
     fn classify_at(&mut self, slot: Slot) {
-        let Some(talk) = self.conversations.at(slot) else {
+        let Some(conversation) = self.conversations.at(slot) else {
             return;
         };
         // Exports need a verdict, even if no packet came since it was forgotten.
-        if talk.unclassified == Counts::default() && talk.crosses_uplink.is_some() {
+        if conversation.unclassified == Counts::default() && conversation.crosses_uplink.is_some() {
             return;
         }
         // While there is no uplink, what crossed one before still does.
-        let still = talk.crossed_uplink && !self.edge.networks().has_uplink();
-        let by_edge = || self.edge.crosses(talk, self.conversations.other_half(talk));
-        let crosses = talk.crosses_uplink.unwrap_or_else(|| still || by_edge());
-        let Some(talk) = self.conversations.at_mut(slot) else {
+        let still = conversation.crossed_uplink && !self.edge.networks().has_uplink();
+        let by_edge = || {
+            self.edge
+                .crosses(conversation, self.conversations.other_half(conversation))
+        };
+        let crosses = conversation
+            .crosses_uplink
+            .unwrap_or_else(|| still || by_edge());
+        let Some(conversation) = self.conversations.at_mut(slot) else {
             return;
         };
-        (talk.crosses_uplink, talk.crossed_uplink) = (Some(crosses), crosses);
-        let new = std::mem::take(&mut talk.unclassified);
+        (conversation.crosses_uplink, conversation.crossed_uplink) = (Some(crosses), crosses);
+        let new = std::mem::take(&mut conversation.unclassified);
         let gathers = self.devices.gathers();
-        if let Some(device) = self.devices.get_mut(&talk.mac) {
-            device.add_usage(gathers, talk.application, new, crosses);
+        if let Some(device) = self.devices.get_mut(&conversation.mac) {
+            device.add_usage(gathers, conversation.application, new, crosses);
         }
     }
 
@@ -703,19 +711,19 @@ impl Monitor {
         let (mut quiet, mut due) = (Vec::new(), Vec::new());
         let mut most = self.reports.room();
         let mut lasting = 0;
-        for talk in self.conversations.values_mut() {
-            talk.rate.turn(millis);
-            lasting += usize::from(!talk.is_short());
+        for conversation in self.conversations.values_mut() {
+            conversation.rate.turn(millis);
+            lasting += usize::from(!conversation.is_short());
             // A conversation led by another is reported with its leader. If too many are due, the
             // rest wait for the next second.
-            if most == 0 || talk.leaders > 0 {
+            if most == 0 || conversation.leaders > 0 {
                 continue;
             }
-            if talk.is_quiet(self.pressure, now) {
-                quiet.push(talk.key);
+            if conversation.is_quiet(self.pressure, now) {
+                quiet.push(conversation.key);
                 most -= 1;
-            } else if self.reports.is_due(talk, now) {
-                due.push(talk.key);
+            } else if self.reports.is_due(conversation, now) {
+                due.push(conversation.key);
                 most -= 1;
             }
         }
@@ -762,11 +770,11 @@ impl Monitor {
             self.classify_at(slot);
         }
         self.reports.add_ended(&mut self.conversations, key, now);
-        let talk = self.conversations.remove(key)?;
-        if let Some(device) = self.devices.get_mut(&talk.mac) {
+        let conversation = self.conversations.remove(key)?;
+        if let Some(device) = self.devices.get_mut(&conversation.mac) {
             device.conversations = device.conversations.saturating_sub(1);
         }
-        let twin = self.conversations.get_mut(&talk.other_half?)?;
+        let twin = self.conversations.get_mut(&conversation.other_half?)?;
         twin.leaders = twin.leaders.saturating_sub(1);
         (twin.leaders == 0).then_some(twin.key)
     }

@@ -93,23 +93,34 @@ impl Edge {
 
     /// Returns true if a conversation crosses an uplink: by its other half if that is known, else
     /// by the routes.
-    pub(crate) fn crosses(&self, talk: &Conversation, other: Option<&Conversation>) -> bool {
+    pub(crate) fn crosses(
+        &self,
+        conversation: &Conversation,
+        other: Option<&Conversation>,
+    ) -> bool {
         if let Some(other) = other {
             let key = &other.key;
             if self.is_beyond(key.port, key.vlan, &other.mac) {
                 return true;
             }
-            let bridged =
-                talk.key.port != key.port && self.networks.bridged(talk.key.port, key.port);
+            let bridged = conversation.key.port != key.port
+                && self.networks.bridged(conversation.key.port, key.port);
             // A station can forge a packet with these ends. For a global address the routes decide.
-            if bridged && !is_global(&talk.key.remote) && key.ends() == talk.key.ends().reversed() {
+            if bridged
+                && !is_global(&conversation.key.remote)
+                && key.ends() == conversation.key.ends().reversed()
+            {
                 // Stations of one network, of which the router need not know the addresses.
                 return false;
             }
         }
         // A proxy on the router fetches most of the traffic that is redirected there.
-        let leaves = talk.egress_endpoints.map(|leaves| leaves.remote);
+        let leaves = conversation.egress_endpoints.map(|leaves| leaves.remote);
         let far = leaves.filter(|far| !self.networks.is_own(*far));
-        self.leads_out(&talk.key, &talk.mac, far.unwrap_or(talk.key.remote))
+        self.leads_out(
+            &conversation.key,
+            &conversation.mac,
+            far.unwrap_or(conversation.key.remote),
+        )
     }
 }

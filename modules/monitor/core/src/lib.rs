@@ -24,7 +24,7 @@ pub mod saturation;
 pub mod vendor;
 
 pub use conversation::{Conversation, ConversationReport};
-pub use conversation_table::BYTES_PER_CONVERSATION as TALK_OCTETS;
+pub use conversation_table::BYTES_PER_CONVERSATION;
 pub use core::{Limits, Monitor};
 pub use count::{Count, Counts, Traffic};
 pub use device::Device;

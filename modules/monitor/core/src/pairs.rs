@@ -28,10 +28,17 @@ impl Pairs {
     }
 
     /// Forgets which two are one.
-    pub(crate) fn reset(&mut self, talks: &mut ConversationTable, now: Millis) {
-        self.fresh = talks.values().map(|talk| (talk.key, now)).collect();
-        for talk in talks.values_mut() {
-            (talk.other_half, talk.leaders, talk.crosses_uplink) = (None, 0, None);
+    pub(crate) fn reset(&mut self, conversations: &mut ConversationTable, now: Millis) {
+        self.fresh = conversations
+            .values()
+            .map(|conversation| (conversation.key, now))
+            .collect();
+        for conversation in conversations.values_mut() {
+            (
+                conversation.other_half,
+                conversation.leaders,
+                conversation.crosses_uplink,
+            ) = (None, 0, None);
         }
     }
 
@@ -40,32 +47,32 @@ impl Pairs {
     /// are the router's addresses.
     pub(crate) fn find(
         &mut self,
-        talks: &mut ConversationTable,
+        conversations: &mut ConversationTable,
         mut leaves: impl FnMut(&Endpoints) -> Option<Endpoints>,
         outside: impl Fn(u32, u16) -> bool,
         own: &[IpAddr],
         now: Millis,
     ) {
         self.fresh.retain(|(key, since)| {
-            let Some(talk) = talks.get_mut(key) else {
+            let Some(conversation) = conversations.get_mut(key) else {
                 return false;
             };
-            if talk.other_half.is_some() || talk.leaders > 0 {
+            if conversation.other_half.is_some() || conversation.leaders > 0 {
                 return false;
             }
-            if talk.egress_endpoints.is_none() {
-                talk.egress_endpoints = leaves(&key.ends());
-                talk.crosses_uplink = talk
+            if conversation.egress_endpoints.is_none() {
+                conversation.egress_endpoints = leaves(&key.ends());
+                conversation.crosses_uplink = conversation
                     .crosses_uplink
-                    .filter(|_| talk.egress_endpoints.is_none());
+                    .filter(|_| conversation.egress_endpoints.is_none());
             }
-            let leaves = talk.egress_endpoints;
+            let leaves = conversation.egress_endpoints;
             let found = candidates(key, leaves, outside(key.port, key.vlan), own)
                 .map(Endpoints::reversed)
-                .find_map(|ends| Some(talks.with_ends(&ends)?.key));
+                .find_map(|ends| Some(conversations.with_ends(&ends)?.key));
             match found.filter(|other| other != key) {
                 Some(other) => {
-                    pair(talks, *key, other, &outside);
+                    pair(conversations, *key, other, &outside);
                     false
                 }
                 None => now.saturating_sub(*since) < LOOKED_FOR,
@@ -100,18 +107,18 @@ fn candidates(
 
 /// Links two halves. The inner one leads, else the older one; reports name the leader.
 fn pair(
-    talks: &mut ConversationTable,
+    conversations: &mut ConversationTable,
     one: ConversationKey,
     other: ConversationKey,
     outside: impl Fn(u32, u16) -> bool,
 ) {
     let rank = |key: &ConversationKey| {
-        let talk = talks.get(key)?;
+        let conversation = conversations.get(key)?;
         Some((
             outside(key.port, key.vlan),
-            talk.first,
+            conversation.first,
             *key,
-            talk.other_half,
+            conversation.other_half,
         ))
     };
     let (Some(first), Some(second)) = (rank(&one), rank(&other)) else {
@@ -122,17 +129,28 @@ fn pair(
         true => (one, other),
         false => (other, one),
     };
-    let free = |key: &ConversationKey| talks.get(key).is_some_and(|talk| talk.other_half.is_none());
-    if !free(&lead) || !free(&twin) || talks.get(&lead).is_some_and(|talk| talk.leaders > 0) {
+    let free = |key: &ConversationKey| {
+        conversations
+            .get(key)
+            .is_some_and(|conversation| conversation.other_half.is_none())
+    };
+    if !free(&lead)
+        || !free(&twin)
+        || conversations
+            .get(&lead)
+            .is_some_and(|conversation| conversation.leaders > 0)
+    {
         return;
     }
-    if let Some(talk) = talks.get_mut(&lead) {
-        (talk.other_half, talk.crosses_uplink) = (Some(twin), None);
-        talk.egress_endpoints = Some(twin.ends().reversed());
+    if let Some(conversation) = conversations.get_mut(&lead) {
+        (conversation.other_half, conversation.crosses_uplink) = (Some(twin), None);
+        conversation.egress_endpoints = Some(twin.ends().reversed());
     }
-    if let Some(talk) = talks.get_mut(&twin) {
-        talk.leaders += 1;
-        talk.crosses_uplink = None;
-        talk.egress_endpoints = talk.egress_endpoints.or(Some(lead.ends().reversed()));
+    if let Some(conversation) = conversations.get_mut(&twin) {
+        conversation.leaders += 1;
+        conversation.crosses_uplink = None;
+        conversation.egress_endpoints = conversation
+            .egress_endpoints
+            .or(Some(lead.ends().reversed()));
     }
 }

@@ -18,12 +18,12 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// `talks`: so many conversations are remembered at most.
-    pub(crate) fn new(talks: usize) -> Self {
+    /// `conversations`: so many conversations are remembered at most.
+    pub(crate) fn new(conversations: usize) -> Self {
         Self {
             due: Vec::new(),
             every: None,
-            most: (talks / REPORT_DIVISOR).max(64),
+            most: (conversations / REPORT_DIVISOR).max(64),
         }
     }
 
@@ -46,48 +46,51 @@ impl Reports {
     }
 
     /// Returns true if a report on a running conversation is due.
-    pub(crate) fn is_due(&self, talk: &Conversation, now: Millis) -> bool {
-        let waited = now.saturating_sub(talk.reported_at);
-        self.every.is_some_and(|every| waited >= every) && talk.unreported() != Counts::default()
+    pub(crate) fn is_due(&self, conversation: &Conversation, now: Millis) -> bool {
+        let waited = now.saturating_sub(conversation.reported_at);
+        self.every.is_some_and(|every| waited >= every)
+            && conversation.unreported() != Counts::default()
     }
 
     /// Reports a running conversation.
     pub(crate) fn add(
         &mut self,
-        talks: &mut ConversationTable,
+        conversations: &mut ConversationTable,
         key: &ConversationKey,
         now: Millis,
     ) {
-        self.report(talks, key, now, false, false);
+        self.report(conversations, key, now, false, false);
     }
 
     /// Reports a conversation that is over, if reports are active.
     pub(crate) fn add_ended(
         &mut self,
-        talks: &mut ConversationTable,
+        conversations: &mut ConversationTable,
         key: &ConversationKey,
         now: Millis,
     ) {
         if self.every.is_some() {
-            self.report(talks, key, now, true, true);
+            self.report(conversations, key, now, true, true);
         }
     }
 
     /// Reports some of all that go on. False: there are no more.
-    pub(crate) fn add_rest(&mut self, talks: &mut ConversationTable, now: Millis) -> bool {
+    pub(crate) fn add_rest(&mut self, conversations: &mut ConversationTable, now: Millis) -> bool {
         if self.every.is_none() {
             return false;
         }
         let before = self.due.len();
         // Leading conversations come first, so that a led one reports only its rest.
-        let mut keys: Vec<(bool, ConversationKey)> =
-            talks.values().map(|t| (t.leaders > 0, t.key)).collect();
+        let mut keys: Vec<(bool, ConversationKey)> = conversations
+            .values()
+            .map(|t| (t.leaders > 0, t.key))
+            .collect();
         keys.sort_unstable();
         for (_, key) in keys {
             if self.due.len() >= before + self.most {
                 break;
             }
-            self.report(talks, &key, now, false, true);
+            self.report(conversations, &key, now, false, true);
         }
         self.due.len() > before
     }
@@ -100,36 +103,44 @@ impl Reports {
     /// ports; and at its end also the rest, which was dropped or belongs to the router.
     fn report(
         &mut self,
-        talks: &mut ConversationTable,
+        conversations: &mut ConversationTable,
         key: &ConversationKey,
         now: Millis,
         over: bool,
         last: bool,
     ) {
-        let Some(talk) = talks.get(key) else { return };
-        let new = talk.unreported();
-        let twin = talk.other_half.and_then(|twin| talks.get(&twin));
+        let Some(conversation) = conversations.get(key) else {
+            return;
+        };
+        let new = conversation.unreported();
+        let twin = conversation
+            .other_half
+            .and_then(|twin| conversations.get(&twin));
         let out = twin.map(|twin| twin.key.port);
         let all_the_way = match twin {
             Some(twin) => common(new, twin.unreported()),
             None => new,
         };
-        if let Some(twin) = talk.other_half.and_then(|twin| talks.get_mut(&twin)) {
+        if let Some(twin) = conversation
+            .other_half
+            .and_then(|twin| conversations.get_mut(&twin))
+        {
             twin.reported += mirrored(all_the_way);
         }
-        let Some(talk) = talks.get_mut(key) else {
+        let Some(conversation) = conversations.get_mut(key) else {
             return;
         };
-        let since = talk.unreported_since();
+        let since = conversation.unreported_since();
         if all_the_way != Counts::default() {
             self.due
-                .push(talk.report(all_the_way, out, since, now, over));
+                .push(conversation.report(all_the_way, out, since, now, over));
         }
-        let rest = talk.unreported();
+        let rest = conversation.unreported();
         if (over || last) && rest != Counts::default() {
-            self.due.push(talk.report(rest, None, since, now, over));
+            self.due
+                .push(conversation.report(rest, None, since, now, over));
         }
-        talk.reported_at = now;
+        conversation.reported_at = now;
     }
 }
 

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kernel::{ConversationKey, Endpoints, Mac};
-use weir_monitor_core::{Count, Counts, FLOOD_LEVEL, Limits, Monitor, Reading, TALK_OCTETS};
+use weir_monitor_core::{
+    BYTES_PER_CONVERSATION, Count, Counts, FLOOD_LEVEL, Limits, Monitor, Reading,
+};
 
 const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
 const MOST: usize = 10_000;
@@ -137,8 +139,8 @@ fn memory_has_the_bound_that_is_said() {
         // Some reported conversations were removed in the last second.
         assert!(monitor.occupancy()[0] >= MOST - MOST / 4);
         let peak = PEAK.load(Ordering::Relaxed) - before;
-        let most = MOST * TALK_OCTETS + (256 << 10);
-        println!("{peak} of {most} bytes, {TALK_OCTETS} for each; told: {told}");
+        let most = MOST * BYTES_PER_CONVERSATION + (256 << 10);
+        println!("{peak} of {most} bytes, {BYTES_PER_CONVERSATION} for each; told: {told}");
         assert!(peak < most, "{peak} of {most}: {told}");
     }
 }

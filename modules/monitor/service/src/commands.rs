@@ -28,8 +28,8 @@ pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         monitor.capacity,
         units::bytes(monitor.memory_limit)
     );
-    if monitor.no_room.packets > 0 {
-        let more = units::count(monitor.no_room.packets);
+    if monitor.overflow.packets > 0 {
+        let more = units::count(monitor.overflow.packets);
         text += &format!("; {more} packets without a record count only in the ports' sums");
     }
     output.field("remembered", &text)
@@ -39,7 +39,7 @@ pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
 pub fn all() -> Vec<Command> {
     vec![
         Command::printing(Group::See, "devices", devices::run),
-        Command::printing(Group::See, "talks", conversations::run),
+        Command::printing(Group::See, "conversations", conversations::run),
         #[cfg(feature = "top")]
         Command::new(Group::See, "top", |args, _| top::run(args)),
         Command::printing(Group::Diagnose, "probes", probes::run),

@@ -34,17 +34,17 @@ pub struct UplinkHealth {
 }
 
 /// The uplink that a conversation of a station inside goes through. `uplinks`: all, by index.
-fn through<T>(talk: &Conversation, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
-    if talk.is_internet() == Some(false) {
+fn through<T>(conversation: &Conversation, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
+    if conversation.is_internet() == Some(false) {
         return None;
     }
-    let by = match talk.other_half {
+    let by = match conversation.other_half {
         Some(twin) => Some(twin.port).filter(|port| uplinks.contains_key(port)),
         // If there is only one uplink, the conversation goes through it.
         None if uplinks.len() == 1 => uplinks.keys().next().copied(),
         None => None,
     };
-    by.filter(|by| *by != talk.key.port)
+    by.filter(|by| *by != conversation.key.port)
 }
 
 /// Makes the kernel send an ARP request for a gateway: without a packet, a failed entry stays. The
@@ -125,12 +125,13 @@ impl UplinkHealth {
             .map(|(link, port)| (link, [port.rate.sent, port.rate.received]))
             .collect();
         let mut growths: HashMap<u32, Vec<u32>> = HashMap::new();
-        let fresh = |talk: &&Conversation| {
-            talk.rtt.count[0] > 0 && now.saturating_sub(talk.rtt_measured_at) < FRESH
+        let fresh = |conversation: &&Conversation| {
+            conversation.rtt.count[0] > 0
+                && now.saturating_sub(conversation.rtt_measured_at) < FRESH
         };
-        for talk in core.conversations().filter(fresh) {
-            let growth = talk.rtt.last[0].saturating_sub(talk.rtt.min[0]);
-            if let Some(by) = through(talk, &rates) {
+        for conversation in core.conversations().filter(fresh) {
+            let growth = conversation.rtt.last[0].saturating_sub(conversation.rtt.min[0]);
+            if let Some(by) = through(conversation, &rates) {
                 growths.entry(by).or_default().push(growth);
             }
         }

@@ -121,39 +121,39 @@ impl Export {
     /// Exports a conversation. `began`: start of the monitor's clock, in seconds since 1970;
     /// `stops`: weir stops, so that this record is the last.
     pub fn add_conversation(&mut self, told: &ConversationReport, began: u64, stops: bool) {
-        let talk = &told.conversation;
-        let leaves = talk
+        let conversation = &told.conversation;
+        let leaves = conversation
             .egress_endpoints
-            .filter(|leaves| *leaves != talk.key.ends());
+            .filter(|leaves| *leaves != conversation.key.ends());
         let wall = |at: Millis| began * 1000 + at;
-        let tcp_flags = u16::from(talk.tcp_flags);
+        let tcp_flags = u16::from(conversation.tcp_flags);
         let way = |count: Count, tos: u8| FlowCounters {
             octets: count.bytes,
             packets: count.packets,
             tcp_flags,
             tos,
         };
-        let icmp = matches!(talk.key.protocol, ICMP | ICMP6).then_some(Icmp {
-            kind: talk.icmp.0,
-            code: talk.icmp.1,
+        let icmp = matches!(conversation.key.protocol, ICMP | ICMP6).then_some(Icmp {
+            kind: conversation.icmp.0,
+            code: conversation.icmp.1,
         });
         let record = FlowRecord {
-            source: talk.key.station,
-            destination: talk.key.remote,
-            source_port: talk.key.station_port,
-            destination_port: talk.key.remote_port,
-            protocol: talk.key.protocol,
+            source: conversation.key.station,
+            destination: conversation.key.remote,
+            source_port: conversation.key.station_port,
+            destination_port: conversation.key.remote_port,
+            protocol: conversation.key.protocol,
             icmp,
-            ingress_port: talk.key.port,
+            ingress_port: conversation.key.port,
             egress_port: told.egress_port.unwrap_or(0),
-            vlan: talk.key.vlan,
-            mac: talk.mac,
-            sent: way(told.delta.sent, talk.tos),
-            received: way(told.delta.received, talk.tos),
+            vlan: conversation.key.vlan,
+            mac: conversation.mac,
+            sent: way(told.delta.sent, conversation.tos),
+            received: way(told.delta.received, conversation.tos),
             start: wall(told.since),
-            end: wall(talk.last).max(wall(told.since)),
-            internet: talk.is_internet() == Some(true),
-            reason: match (told.ended, talk.is_closed()) {
+            end: wall(conversation.last).max(wall(told.since)),
+            internet: conversation.is_internet() == Some(true),
+            reason: match (told.ended, conversation.is_closed()) {
                 (false, false) if stops => EndReason::Forced,
                 (false, true) if stops => EndReason::EndDetected,
                 (false, _) => EndReason::Active,
@@ -161,8 +161,8 @@ impl Export {
                 (true, false) => EndReason::Idle,
             },
             // The initiator is not recorded yet: a SYN shows at least that weir was running then.
-            initiator: match talk.tcp_flags & SYN != 0
-                && talk.key.station_port > talk.key.remote_port
+            initiator: match conversation.tcp_flags & SYN != 0
+                && conversation.key.station_port > conversation.key.remote_port
             {
                 true => Initiator::Station,
                 false => Initiator::Unknown,
@@ -173,9 +173,9 @@ impl Export {
                 destination: leaves.remote,
                 destination_port: leaves.remote_port,
             }),
-            application: Some(talk.application.as_str()),
-            remote_name: talk.remote_name.as_deref(),
-            tcp: (talk.key.protocol == TCP).then(|| tcp(told)),
+            application: Some(conversation.application.as_str()),
+            remote_name: conversation.remote_name.as_deref(),
+            tcp: (conversation.key.protocol == TCP).then(|| tcp(told)),
         };
         self.exporter.flow(&record, wall_now());
     }

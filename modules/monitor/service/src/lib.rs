@@ -225,7 +225,7 @@ impl Module for Monitor {
         let (monitor, face) = all();
         let devices = move |()| monitor.devices(&mut face.router());
         let (monitor, face) = all();
-        let talks = move |asked: ConversationsQuery| {
+        let conversations = move |asked: ConversationsQuery| {
             let (mut keeper, router) = (monitor.service_or_problem()?, face.router());
             keeper.pair(&router.core);
             keeper.core.classify();
@@ -248,7 +248,7 @@ impl Module for Monitor {
                 label,
             ),
             Route::get("/v1/devices", AccessLevel::User, devices),
-            Route::get("/v1/talks", AccessLevel::User, talks),
+            Route::get("/v1/conversations", AccessLevel::User, conversations),
             Route::new_async(Method::GET, "/v1/history", AccessLevel::User, history),
             Route::get("/v1/probes", AccessLevel::User, probes),
         ]
@@ -320,7 +320,7 @@ impl Module for Monitor {
     fn status(&self, _: &mut Router, report: &mut Report) {
         let Report { status, findings } = report;
         if self.failed {
-            status.troubles.push(PartProblem {
+            status.problems.push(PartProblem {
                 part: "monitor".to_owned(),
                 what: "cannot load the meter: traffic is not counted".to_owned(),
                 hint: "`weir check` shows what the kernel lacks; see also the log".to_owned(),
@@ -347,7 +347,7 @@ impl Module for Monitor {
         });
         let all = [history, labels, quotas, idle].into_iter().flatten();
         status
-            .troubles
+            .problems
             .extend(all.map(|(part, what, hint)| PartProblem {
                 part: part.to_owned(),
                 what,

@@ -31,7 +31,7 @@ api::metrics! {
         (sent) and to (received) a device that crossed no uplink.";
     DEVICE_LAN_PACKETS "weir_device_lan_packets_total" Counter DEVICE, "IP packets from (sent) and \
         to (received) a device that crossed no uplink.";
-    DEVICE_TALKS "weir_device_talks" Gauge &["mac", "name"], "Conversations of a device at the \
+    DEVICE_CONVERSATIONS "weir_device_conversations" Gauge &["mac", "name"], "Conversations of a device at the \
         moment.";
     DEVICE_RTT "weir_device_rtt_seconds" Gauge &["mac", "name", "side"],
         "Round trip of TCP, median of late: router to device (lan), router to the far ends (wan).";
@@ -45,9 +45,9 @@ api::metrics! {
     WIFI_AIRTIME "weir_device_wifi_airtime_seconds_total" Counter &["mac", "name"],
         "Time on the air to and from a Wi-Fi station since it joined.";
     PORT_BYTES "weir_port_bytes_total" Counter PORT,
-        "Bytes at a port: of IP in talks, of IP without a record, of other protocols, of \
+        "Bytes at a port: of IP in conversations, of IP without a record, of other protocols, of \
             link-layer headers.";
-    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in talks, without a \
+    PORT_PACKETS "weir_port_packets_total" Counter PORT, "Packets at a port: in conversations, without a \
         record, of other protocols.";
 }
 
@@ -131,9 +131,13 @@ impl Metrics {
         counters(text, DEVICE_PACKETS, false, |count| count.packets);
         counters(text, DEVICE_LAN_BYTES, true, |count| count.bytes);
         counters(text, DEVICE_LAN_PACKETS, true, |count| count.packets);
-        text.family(DEVICE_TALKS);
+        text.family(DEVICE_CONVERSATIONS);
         for row in &rows {
-            text.sample(DEVICE_TALKS, &[row.mac, &row.name], row.conversations);
+            text.sample(
+                DEVICE_CONVERSATIONS,
+                &[row.mac, &row.name],
+                row.conversations,
+            );
         }
         text.family(DEVICE_RTT);
         for row in &rows {
@@ -218,7 +222,7 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
         for (sum, more) in row.both.iter_mut().zip(all) {
             add(sum, more);
         }
-        row.conversations = row.conversations.saturating_add(device.talks);
+        row.conversations = row.conversations.saturating_add(device.conversations);
         if row.name.is_empty() {
             row.name = sanitized(device.name.as_deref().unwrap_or_default());
         }
@@ -271,7 +275,7 @@ fn ports(text: &mut Exposition, devices: &Devices) {
     for port in &devices.ports {
         let sums = ports.entry(&port.name).or_default();
         for (sum, way) in sums.iter_mut().zip([&port.incoming, &port.outgoing]) {
-            add(&mut sum.talks, &way.talks);
+            add(&mut sum.conversations, &way.conversations);
             add(&mut sum.unplaced, &way.unplaced);
             add(&mut sum.other, &way.other);
             sum.link = sum.link.saturating_add(way.link);
@@ -286,12 +290,16 @@ fn ports(text: &mut Exposition, devices: &Devices) {
             }
         };
     text.family(PORT_BYTES);
-    each(text, PORT_BYTES, "talks", |way| way.talks.bytes);
+    each(text, PORT_BYTES, "conversations", |way| {
+        way.conversations.bytes
+    });
     each(text, PORT_BYTES, "unplaced", |way| way.unplaced.bytes);
     each(text, PORT_BYTES, "other", |way| way.other.bytes);
     each(text, PORT_BYTES, "link", |way| way.link);
     text.family(PORT_PACKETS);
-    each(text, PORT_PACKETS, "talks", |way| way.talks.packets);
+    each(text, PORT_PACKETS, "conversations", |way| {
+        way.conversations.packets
+    });
     each(text, PORT_PACKETS, "unplaced", |way| way.unplaced.packets);
     each(text, PORT_PACKETS, "other", |way| way.other.packets);
 }

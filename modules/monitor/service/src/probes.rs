@@ -166,7 +166,7 @@ impl Active {
             }
         };
         shown.active = true;
-        shown.no_room = missed.no_room;
+        shown.overflow = missed.overflow;
         shown.not_measured = missed.not_measured;
         let records = records.into_iter().map(brought).collect();
         let records = self.ledger.sum(records, own).into_iter();

@@ -20,7 +20,7 @@ pub fn header(behind: &Encapsulation) -> u64 {
 pub fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Direction) -> ConversationKey {
     let source = (tuple.source, tuple.source_port);
     let destination = (tuple.destination, tuple.destination_port);
-    let ((station, station_port), (far, far_port)) = match way {
+    let ((station, station_port), (far, remote_port)) = match way {
         Direction::Sent => (source, destination),
         Direction::Received => (destination, source),
     };
@@ -31,7 +31,7 @@ pub fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Direction) -> 
         station,
         station_port,
         remote: far,
-        remote_port: far_port,
+        remote_port,
     }
 }
 

@@ -8,7 +8,7 @@ use answers::{DeviceLabel, LabelledDevice, MonitorStatus};
 use api::Problem;
 use datapath::meter::Meter;
 use kernel::{Endpoints, Event, Link};
-use monitor_core::{Limits, Millis, Monitor, TALK_OCTETS};
+use monitor_core::{BYTES_PER_CONVERSATION, Limits, Millis, Monitor};
 use tracing::{info, warn};
 
 use super::clock::{Clock, unix_now};
@@ -257,9 +257,9 @@ impl Service {
         MonitorStatus {
             conversations,
             capacity,
-            memory: conversations * TALK_OCTETS as u64,
-            memory_limit: capacity * TALK_OCTETS as u64,
-            no_room: answers::Count {
+            memory: conversations * BYTES_PER_CONVERSATION as u64,
+            memory_limit: capacity * BYTES_PER_CONVERSATION as u64,
+            overflow: answers::Count {
                 bytes: crowded.bytes,
                 packets: crowded.packets,
             },

@@ -70,12 +70,12 @@ impl Snapshot<'_> {
             .map(|(device, name)| (device, name, self.labels.of(&device.mac)))
             .map(|(device, name, label)| answers::Device {
                 name: name.map(|(name, _)| name.to_owned()),
-                name_from: name.map(|(_, source)| source.as_str().to_owned()),
+                name_source: name.map(|(_, source)| source.as_str().to_owned()),
                 owner: label.owner,
                 icon: label.icon,
                 configured: label.configured,
                 vendor: self.vendors.of(&device.mac),
-                made_up: vendor::is_locally_administered(&device.mac),
+                local_mac: vendor::is_locally_administered(&device.mac),
                 mac: mac(&device.mac),
                 addresses: self
                     .core
@@ -91,7 +91,7 @@ impl Snapshot<'_> {
                 rate: rate(&device.internet_rate),
                 lan: lan(device),
                 forwarded: sum(device.forwarded),
-                talks: device.conversations,
+                conversations: device.conversations,
                 latency: latency(&device.latency),
                 wifi: self.wifi.of(&device.mac),
                 quota: self.history.and_then(|past| past.quota(&device.mac)),
@@ -138,9 +138,9 @@ impl Snapshot<'_> {
     ) -> answers::Conversations {
         let own: HashSet<IpAddr> = core.addresses().map(|own| own.address).collect();
         let everywhere = asked.device.is_some() || asked.port.is_some();
-        let shown = self.core.conversations().filter_map(|talk| {
-            let mut shown = self.conversation(talk);
-            self.add_other_half(talk, &own, &mut shown);
+        let shown = self.core.conversations().filter_map(|conversation| {
+            let mut shown = self.conversation(conversation);
+            self.add_other_half(conversation, &own, &mut shown);
             (everywhere || shown.behind.is_none()).then_some(shown)
         });
         asked.select(shown)
@@ -149,66 +149,68 @@ impl Snapshot<'_> {
     /// Adds the ends of a conversation on the other side of the router.
     fn add_other_half(
         &self,
-        talk: &Conversation,
+        conversation: &Conversation,
         own: &HashSet<IpAddr>,
         shown: &mut answers::Conversation,
     ) {
-        let ends = talk.key.ends();
-        let leaves = talk.egress_endpoints.unwrap_or(ends);
+        let ends = conversation.key.ends();
+        let leaves = conversation.egress_endpoints.unwrap_or(ends);
         let text = |address, port| SocketAddr::new(address, port).to_string();
         if (ends.station, ends.station_port) != (leaves.station, leaves.station_port) {
             shown.translated = Some(text(leaves.station, leaves.station_port));
         }
         if !shown.outside {
-            let twin = talk.other_half;
+            let twin = conversation.other_half;
             shown.uplink = twin
                 .filter(|twin| self.core.is_outside(twin.port, twin.vlan))
                 .and_then(|twin| self.ports.get(twin.port))
                 .map(|port| port.name.clone());
-        } else if talk.egress_endpoints.is_some() && !own.contains(&leaves.remote) {
+        } else if conversation.egress_endpoints.is_some() && !own.contains(&leaves.remote) {
             // Traffic of the router itself is seen at no other port.
             shown.behind = Some(text(leaves.remote, leaves.remote_port));
         }
     }
 
     /// A conversation.
-    pub fn conversation(&self, talk: &Conversation) -> answers::Conversation {
-        let station = self.core.device(&talk.mac);
+    pub fn conversation(&self, conversation: &Conversation) -> answers::Conversation {
+        let station = self.core.device(&conversation.mac);
         answers::Conversation {
-            id: talk.id,
-            port: self.port_name(talk.key.port),
-            vlan: Some(talk.key.vlan).filter(|vlan| *vlan != 0),
-            mac: mac(&talk.mac),
+            id: conversation.id,
+            port: self.port_name(conversation.key.port),
+            vlan: Some(conversation.key.vlan).filter(|vlan| *vlan != 0),
+            mac: mac(&conversation.mac),
             device: station
                 .and_then(|device| self.core.name_of(device))
                 .map(|(name, _)| name.to_owned()),
-            protocol_number: talk.key.protocol,
-            protocol: match talk.key.protocol {
+            protocol_number: conversation.key.protocol,
+            protocol: match conversation.key.protocol {
                 6 => Some(answers::Protocol::Tcp),
                 17 => Some(answers::Protocol::Udp),
                 _ => None,
             },
-            station: talk.key.station.to_string(),
-            station_port: talk.key.station_port,
-            far: talk.key.remote.to_string(),
-            far_port: talk.key.remote_port,
-            far_name: talk.remote_name.as_deref().map(str::to_owned),
-            application: Some(talk.application.as_str().to_owned()),
+            station: conversation.key.station.to_string(),
+            station_port: conversation.key.station_port,
+            remote: conversation.key.remote.to_string(),
+            remote_port: conversation.key.remote_port,
+            remote_name: conversation.remote_name.as_deref().map(str::to_owned),
+            application: Some(conversation.application.as_str().to_owned()),
             translated: None,
             behind: None,
-            outside: self.core.is_outside(talk.key.port, talk.key.vlan),
-            lan: talk.is_internet() == Some(false),
+            outside: self
+                .core
+                .is_outside(conversation.key.port, conversation.key.vlan),
+            lan: conversation.is_internet() == Some(false),
             uplink: None,
-            received: count(talk.total.received),
-            sent: count(talk.total.sent),
-            rate: rate(&talk.rate),
-            hook: talk.xdp.map(|xdp| match xdp {
+            received: count(conversation.total.received),
+            sent: count(conversation.total.sent),
+            rate: rate(&conversation.rate),
+            hook: conversation.xdp.map(|xdp| match xdp {
                 true => answers::Hook::Xdp,
                 false => answers::Hook::Tc,
             }),
-            first_seen: self.clock.unix(talk.first),
-            last_seen: self.clock.unix(talk.last),
-            latency: conversation_latency(talk),
+            first_seen: self.clock.unix(conversation.first),
+            last_seen: self.clock.unix(conversation.last),
+            latency: conversation_latency(conversation),
         }
     }
 }
@@ -224,8 +226,8 @@ fn latency(latency: &monitor_core::Latency) -> Option<answers::Latency> {
     (!latency.is_empty()).then(|| answers::Latency {
         lan: median(Side::Station),
         wan: median(Side::Remote),
-        lan_least: least(Side::Station),
-        wan_least: least(Side::Remote),
+        lan_min: least(Side::Station),
+        wan_min: least(Side::Remote),
         retransmissions: latency.retransmits,
         growth: latency.growth().map(milliseconds),
         bufferbloat: latency.verdict().map(|verdict| {
@@ -240,16 +242,16 @@ fn latency(latency: &monitor_core::Latency) -> Option<answers::Latency> {
 }
 
 /// Returns the latency of a conversation: the last measurement and the least.
-fn conversation_latency(talk: &Conversation) -> Option<answers::Latency> {
-    let times = &talk.rtt;
+fn conversation_latency(conversation: &Conversation) -> Option<answers::Latency> {
+    let times = &conversation.rtt;
     let measured =
         |way: usize, values: &[u32; 2]| (times.count[way] > 0).then(|| milliseconds(values[way]));
-    let again = talk.retransmits.iter().sum();
+    let again = conversation.retransmits.iter().sum();
     (times.count != [0; 2] || again > 0).then(|| answers::Latency {
         lan: measured(1, &times.last),
         wan: measured(0, &times.last),
-        lan_least: measured(1, &times.min),
-        wan_least: measured(0, &times.min),
+        lan_min: measured(1, &times.min),
+        wan_min: measured(0, &times.min),
         retransmissions: again,
         bufferbloat: None,
         growth: None,
@@ -258,7 +260,7 @@ fn conversation_latency(talk: &Conversation) -> Option<answers::Latency> {
 
 fn metered(metered: monitor_core::port::PortCounters) -> answers::PortCounters {
     answers::PortCounters {
-        talks: count(metered.conversations),
+        conversations: count(metered.conversations),
         unplaced: count(metered.unplaced),
         other: count(metered.other),
         link: u64::try_from(metered.link).unwrap_or_default(),

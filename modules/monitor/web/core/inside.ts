@@ -1,16 +1,16 @@
 // Conversations seen at an uplink are reported from the other side: the station is the remote end
 // there. Pure.
 import type { Latency } from "@/api/types";
-import type { Talk } from "../types";
+import type { Conversation } from "../types";
 
 function turned(latency: Latency): Latency {
-  const { lan, wan, lan_least, wan_least, ...rest } = latency;
+  const { lan, wan, lan_min, wan_min, ...rest } = latency;
   return {
     ...rest,
     ...(wan === undefined ? {} : { lan: wan }),
     ...(lan === undefined ? {} : { wan: lan }),
-    ...(wan_least === undefined ? {} : { lan_least: wan_least }),
-    ...(lan_least === undefined ? {} : { wan_least: lan_least }),
+    ...(wan_min === undefined ? {} : { lan_min: wan_min }),
+    ...(lan_min === undefined ? {} : { wan_min: lan_min }),
   };
 }
 
@@ -25,22 +25,25 @@ function taken(endpoint: string): [string, number] {
  * itself, whose own conversations are seen only at uplinks. A reversed conversation has no hardware
  * address: the reported one is the gateway's.
  */
-export function fromInside(talk: Talk, router: string): Talk {
-  if (talk.outside !== true) return talk;
-  const { device: _, far_name: __, behind, latency, ...same } = talk;
-  const [station, station_port] = behind === undefined ? [talk.far, talk.far_port] : taken(behind);
+export function fromInside(conversation: Conversation, router: string): Conversation {
+  if (conversation.outside !== true) return conversation;
+  const { device: _, remote_name: __, behind, latency, ...same } = conversation;
+  const [station, station_port] =
+    behind === undefined ? [conversation.remote, conversation.remote_port] : taken(behind);
   return {
     ...same,
     mac: "",
     station,
     station_port,
-    ...(behind === undefined ? { device: router } : { translated: `${talk.far}:${talk.far_port}` }),
-    far: talk.station,
-    far_port: talk.station_port,
-    received: talk.sent,
-    sent: talk.received,
-    rate: { received: talk.rate.sent, sent: talk.rate.received },
-    uplink: talk.port,
+    ...(behind === undefined
+      ? { device: router }
+      : { translated: `${conversation.remote}:${conversation.remote_port}` }),
+    remote: conversation.station,
+    remote_port: conversation.station_port,
+    received: conversation.sent,
+    sent: conversation.received,
+    rate: { received: conversation.rate.sent, sent: conversation.rate.received },
+    uplink: conversation.port,
     ...(latency === undefined ? {} : { latency: turned(latency) }),
   };
 }

@@ -109,7 +109,7 @@ impl Module for Service {
         }
         let failed = self.running.as_ref();
         let failed = failed.and_then(|running| running.borrow().failed());
-        status.troubles.extend(failed.map(|what| {
+        status.problems.extend(failed.map(|what| {
             PartProblem {
                 part: "multipath".to_owned(),
                 what,

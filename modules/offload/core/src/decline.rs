@@ -43,7 +43,7 @@ pub enum DeclineReason {
     /// An address that is not forwarded.
     SpecialAddress,
     /// Source and destination are one.
-    SelfTalk,
+    SameEndpoints,
     /// Ends at this router.
     LocalIn,
     /// Begins at this router.
@@ -108,7 +108,7 @@ impl DeclineReason {
         Self::RateLimited,
         Self::Malformed,
         Self::SpecialAddress,
-        Self::SelfTalk,
+        Self::SameEndpoints,
         Self::LocalIn,
         Self::LocalOut,
         Self::NotEstablished,
@@ -145,7 +145,7 @@ impl DeclineReason {
             Self::RateLimited => "rate-limited",
             Self::Malformed => "malformed",
             Self::SpecialAddress => "special-address",
-            Self::SelfTalk => "self-talk",
+            Self::SameEndpoints => "same-endpoints",
             Self::LocalIn => "local-in",
             Self::LocalOut => "local-out",
             Self::NotEstablished => "not-established",
@@ -195,7 +195,7 @@ impl DeclineReason {
             Self::SpecialAddress => {
                 "a loopback, multicast, broadcast, unspecified or link-local address"
             }
-            Self::SelfTalk => "source and destination are the same address",
+            Self::SameEndpoints => "source and destination are the same address",
             Self::LocalIn => "the connection ends at this router",
             Self::LocalOut => "the connection begins at this router",
             Self::NotEstablished => "the TCP connection is not established yet",
@@ -244,7 +244,9 @@ impl DeclineReason {
                     accept` come before it; or set each_packet = \"ignore\""
             }
             Self::Malformed => "report it, with the output of `conntrack -L`",
-            Self::SpecialAddress | Self::SelfTalk => "nothing to do: such traffic is not forwarded",
+            Self::SpecialAddress | Self::SameEndpoints => {
+                "nothing to do: such traffic is not forwarded"
+            }
             Self::LocalIn | Self::LocalOut => "nothing to do: only forwarded traffic is taken over",
             Self::NotEstablished => "nothing to do: it is taken over once established",
             Self::Ended => "nothing to do: the kernel handles its last packets",

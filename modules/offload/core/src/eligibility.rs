@@ -150,7 +150,7 @@ impl Eligibility {
         )?;
         refuse(
             original.source == original.destination || reply.source == reply.destination,
-            DeclineReason::SelfTalk,
+            DeclineReason::SameEndpoints,
         )?;
         // Answers come from the address to which the original direction's packets go after
         // translation. So this check also finds connections that a `redirect` rule turned to this

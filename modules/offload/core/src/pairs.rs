@@ -17,7 +17,7 @@ use crate::sweep::Sweep;
 use crate::time::Millis;
 
 /// Time without forwarded frames after which weir forgets a pair. The packet path reports the pair
-/// again when it talks.
+/// again when it conversations.
 const IDLE: Millis = 60_000;
 /// Like [`IDLE`], if there is no room.
 const IDLE_WHEN_FULL: Millis = 5_000;

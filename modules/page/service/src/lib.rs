@@ -173,7 +173,7 @@ impl Module for Page {
     fn status(&self, _: &mut Router, report: &mut Report) {
         let status = &mut report.status;
         if let Some(error) = &*self.failed.borrow() {
-            status.troubles.push(PartProblem {
+            status.problems.push(PartProblem {
                 part: "page".to_owned(),
                 what: said(error),
                 hint: error.hint(),
@@ -185,7 +185,7 @@ impl Module for Page {
             .as_ref()
             .and_then(|warden| warden.metrics_error());
         if let Some(error) = figures {
-            status.troubles.push(PartProblem {
+            status.problems.push(PartProblem {
                 part: "metrics".to_owned(),
                 what: error.to_string(),
                 hint: error.hint(),

@@ -409,7 +409,7 @@ impl Guests {
         let record = self.vouchers.get(id).ok_or(Refusal::Unknown)?;
         match record.state(when) {
             State::Expired => return Err(Refusal::Expired),
-            State::Invalidated => return Err(Refusal::Revoked),
+            State::Revoked => return Err(Refusal::Revoked),
             State::Available | State::Active => {}
         }
         self.take_turn(mac, id, when, out);

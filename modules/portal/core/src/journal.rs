@@ -149,7 +149,7 @@ mod tests {
         text += &Entry::Used([(one.id.clone(), 60_000)].into()).line();
         text += &Entry::Moved([(one.id.clone(), 4096)].into()).line();
         (one.used, one.moved) = (60_000, 4096);
-        one.invalidated = Some(1_700_000_200);
+        one.revoked = Some(1_700_000_200);
         text += &Entry::Voucher(Box::new(one.clone())).line();
         (text, vec![one, two])
     }
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(read.whole, whole.map_or(0, |end| end + 1));
             assert!(read.damaged.is_empty());
             assert_eq!(read.vouchers.len(), read.lines.min(2));
-            let called_back = read.vouchers.values().any(|v| v.invalidated.is_some());
+            let called_back = read.vouchers.values().any(|v| v.revoked.is_some());
             assert_eq!(called_back, read.lines == 6);
         }
     }

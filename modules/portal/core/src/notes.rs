@@ -61,7 +61,7 @@ pub struct Note {
     pub moved: u64,
     /// Time of the revocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub invalidated: Option<u64>,
+    pub revoked: Option<u64>,
     /// Devices that the node lets in by it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<Device>,
@@ -115,7 +115,7 @@ impl Note {
                 _ => None,
             },
             moved: voucher.moved,
-            invalidated: voucher.invalidated,
+            revoked: voucher.revoked,
             users: users
                 .map(|user| Device {
                     device: device(&voucher.id, &user.mac),
@@ -170,14 +170,7 @@ impl Note {
     /// Returns true if this note supersedes another of the same node and voucher. Fields that only
     /// grow are compared first: the node's clock may have been wrong.
     pub fn is_newer(&self, other: &Self) -> bool {
-        let order = |note: &Self| {
-            (
-                note.invalidated.is_some(),
-                note.used,
-                note.moved,
-                note.noted,
-            )
-        };
+        let order = |note: &Self| (note.revoked.is_some(), note.used, note.moved, note.noted);
         let same = Self {
             noted: other.noted,
             ..self.clone()

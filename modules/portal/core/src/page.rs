@@ -23,7 +23,7 @@ pub enum GuestProblem {
     /// The voucher's time is over.
     Expired,
     /// The voucher was revoked.
-    Invalidated,
+    Revoked,
     /// The password is wrong.
     NotThePassword,
     /// The name or the password of the account is wrong.
@@ -54,7 +54,7 @@ impl From<Refusal> for GuestProblem {
             Refusal::InvalidCode => Self::NoCode,
             Refusal::Unknown => Self::Unknown,
             Refusal::Expired => Self::Expired,
-            Refusal::Revoked => Self::Invalidated,
+            Refusal::Revoked => Self::Revoked,
         }
     }
 }
@@ -78,7 +78,7 @@ impl GuestProblem {
                 "This voucher has expired.",
                 "Die Zeit dieses Gutscheins ist abgelaufen.",
             ),
-            Self::Invalidated => (
+            Self::Revoked => (
                 "This voucher was revoked. Ask at the place where you got it.",
                 "Dieser Gutschein wurde zurückgezogen. Bitte dort fragen, wo er herkommt.",
             ),

@@ -119,9 +119,9 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<PiraniaImport, PiraniaE
     let created = time("creation_date", file.creation_date)?;
     let activated = some("activation_date", file.activation_date)?;
     let duration = some("duration_m", file.duration_m.map(|minutes| minutes * 60.0))?;
-    let mut invalidated = some("invalidation_date", file.invalidation_date)?;
+    let mut revoked = some("invalidation_date", file.invalidation_date)?;
     if duration == Some(0) {
-        invalidated = invalidated.or(Some(wall));
+        revoked = revoked.or(Some(wall));
     }
     let mac = file
         .mac
@@ -137,7 +137,7 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<PiraniaImport, PiraniaE
         duration,
         until: some("activation_deadline", file.activation_deadline)?,
         activated: activated.filter(|_| mac.is_some()).or(mac.map(|_| created)),
-        invalidated,
+        revoked,
         used,
         users: mac.map(|mac| User::new(mac, since)).into_iter().collect(),
         former: Some(former),
@@ -218,7 +218,7 @@ mod tests {
         );
         assert_eq!(over.state(over.used, WALL), State::Expired);
         let called_back = known(",\"duration_m\":0");
-        assert_eq!(called_back.state(0, WALL), State::Invalidated);
+        assert_eq!(called_back.state(0, WALL), State::Revoked);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Voucher {
     pub activated: Option<u64>,
     /// Time of the revocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub invalidated: Option<u64>,
+    pub revoked: Option<u64>,
     /// Used time when the voucher was written, in milliseconds.
     #[serde(default)]
     pub used: Millis,
@@ -120,7 +120,7 @@ pub enum State {
     /// The time is over, or the voucher was not used in time.
     Expired,
     /// The voucher was revoked.
-    Invalidated,
+    Revoked,
 }
 
 /// A line of another node, and what of it is needed again and again.
@@ -177,7 +177,7 @@ impl Voucher {
             until: None,
             created,
             activated: None,
-            invalidated: None,
+            revoked: None,
             used: 0,
             bytes: None,
             moved: 0,
@@ -226,8 +226,8 @@ impl Voucher {
 
     /// Returns the state at a time of day. `used`: used time in milliseconds.
     pub fn state(&self, used: Millis, wall: u64) -> State {
-        if self.invalidated.is_some() {
-            return State::Invalidated;
+        if self.revoked.is_some() {
+            return State::Revoked;
         }
         match self.activated {
             Some(_) if self.left(used) == Some(0) || self.bytes_left() == Some(0) => State::Expired,

@@ -68,7 +68,7 @@ enum Voucher {
     Rename(RenameArgs),
     Activate(ActivateArgs),
     /// Revoke a voucher
-    Invalidate(OneArgs),
+    Revoke(OneArgs),
     Print(PrintArgs),
     Import(import::ImportArgs),
 }
@@ -114,7 +114,7 @@ struct AddArgs {
 #[derive(Args, Debug)]
 struct ListArgs {
     /// Only vouchers that are unused, in use, expired or revoked
-    #[arg(long, value_name = "STATE", value_parser = ["available", "active", "expired", "invalidated"])]
+    #[arg(long, value_name = "STATE", value_parser = ["available", "active", "expired", "revoked"])]
     state: Option<String>,
     #[command(flatten)]
     connection: Connection,
@@ -311,8 +311,8 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
             }
             failed.map_or(Ok(()), Err)
         }
-        Voucher::Invalidate(args) => {
-            let path = format!("/v1/portal/vouchers/{}/invalidate", find(args)?.id);
+        Voucher::Revoke(args) => {
+            let path = format!("/v1/portal/vouchers/{}/revoke", find(args)?.id);
             one(client(&args.connection)?.post(&path)?, args.format, output)
         }
     }

@@ -31,7 +31,7 @@ const LONGEST_NAME: usize = 200;
 pub fn all(access: &PortalAccess, face: &Rc<dyn ApiContext>) -> Vec<Route> {
     let me = || access.clone();
     let (clients, vouchers, add, rename) = (me(), me(), me(), me());
-    let (activate, invalidate, end) = (me(), me(), me());
+    let (activate, revoke, end) = (me(), me(), me());
     let (one, key, told_by, heard) = (me(), me(), me(), me());
     let at = || Rc::clone(face);
     let (listed_at, named_at, admitted_at, called_at, ended_at) = (at(), at(), at(), at(), at());
@@ -131,11 +131,11 @@ pub fn all(access: &PortalAccess, face: &Rc<dyn ApiContext>) -> Vec<Route> {
         ),
         Route::new_async(
             Method::POST,
-            "/v1/portal/vouchers/{id}/invalidate",
+            "/v1/portal/vouchers/{id}/revoke",
             AccessLevel::User,
             move |asked: ApiRequest<(), EmptyBody>| {
                 let router = &mut called_at.router();
-                changed(&invalidate, &asked.path_params[0], |keeper, id| {
+                changed(&revoke, &asked.path_params[0], |keeper, id| {
                     keeper.revoke(id, router);
                     Ok(())
                 })

@@ -324,7 +324,7 @@ mod tests {
             .expect("a full disk");
         let disk = std::mem::replace(&mut keeping.file, full);
         let over = Voucher {
-            invalidated: Some(5),
+            revoked: Some(5),
             ..voucher(1)
         };
         assert!(
@@ -342,7 +342,7 @@ mod tests {
         keeping.take("", false).expect("written");
         let (_, read) = self::keeping(&path);
         assert_eq!(read.vouchers.len(), 1);
-        assert_eq!(read.vouchers[&voucher(1).id].invalidated, Some(5));
+        assert_eq!(read.vouchers[&voucher(1).id].revoked, Some(5));
     }
 
     /// A minute each for years: the file stays short, and its contents equal.

@@ -86,7 +86,7 @@ export const ar: Translated<typeof en> = {
   "voucher.state.available": "لم تُستخدم بعد",
   "voucher.state.active": "قيد الاستخدام",
   "voucher.state.expired": "انتهت",
-  "voucher.state.invalidated": "أُلغيت",
+  "voucher.state.revoked": "أُلغيت",
   "voucher.rename": "حفظ",
   "voucher.renamed": "حُفظ الاسم.",
   "voucher.callback": "إلغاء",

@@ -84,7 +84,7 @@ export const de: Translated<typeof en> = {
   "voucher.state.available": "ungenutzt",
   "voucher.state.active": "in Gebrauch",
   "voucher.state.expired": "abgelaufen",
-  "voucher.state.invalidated": "widerrufen",
+  "voucher.state.revoked": "widerrufen",
   "voucher.rename": "Speichern",
   "voucher.renamed": "Name gespeichert.",
   "voucher.callback": "Widerrufen",

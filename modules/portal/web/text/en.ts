@@ -81,7 +81,7 @@ export const en = {
   "voucher.state.available": "unused",
   "voucher.state.active": "in use",
   "voucher.state.expired": "expired",
-  "voucher.state.invalidated": "revoked",
+  "voucher.state.revoked": "revoked",
   "voucher.rename": "Save",
   "voucher.renamed": "Name saved.",
   "voucher.callback": "Revoke",

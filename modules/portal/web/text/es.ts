@@ -84,7 +84,7 @@ export const es: Translated<typeof en> = {
   "voucher.state.available": "sin usar",
   "voucher.state.active": "en uso",
   "voucher.state.expired": "caducado",
-  "voucher.state.invalidated": "revocado",
+  "voucher.state.revoked": "revocado",
   "voucher.rename": "Guardar",
   "voucher.renamed": "Nombre guardado.",
   "voucher.callback": "Revocar",

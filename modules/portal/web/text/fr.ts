@@ -84,7 +84,7 @@ export const fr: Translated<typeof en> = {
   "voucher.state.available": "non utilisé",
   "voucher.state.active": "en cours",
   "voucher.state.expired": "expiré",
-  "voucher.state.invalidated": "révoqué",
+  "voucher.state.revoked": "révoqué",
   "voucher.rename": "Enregistrer",
   "voucher.renamed": "Nom enregistré.",
   "voucher.callback": "Révoquer",

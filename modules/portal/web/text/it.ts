@@ -84,7 +84,7 @@ export const it: Translated<typeof en> = {
   "voucher.state.available": "non usato",
   "voucher.state.active": "in uso",
   "voucher.state.expired": "scaduto",
-  "voucher.state.invalidated": "revocato",
+  "voucher.state.revoked": "revocato",
   "voucher.rename": "Salva",
   "voucher.renamed": "Nome salvato.",
   "voucher.callback": "Revoca",

@@ -84,7 +84,7 @@ export const pt: Translated<typeof en> = {
   "voucher.state.available": "por usar",
   "voucher.state.active": "em uso",
   "voucher.state.expired": "expirado",
-  "voucher.state.invalidated": "revogado",
+  "voucher.state.revoked": "revogado",
   "voucher.rename": "Guardar",
   "voucher.renamed": "Nome guardado.",
   "voucher.callback": "Revogar",

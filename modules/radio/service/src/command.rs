@@ -145,8 +145,8 @@ fn powers(told: &Radios, output: &mut Output<'_>) -> io::Result<()> {
         let row = [
             Cell::from(radio.device.as_str()),
             dbm(radio.power_dbm),
-            dbm(radio.enough_dbm),
-            dbm(Some(radio.most_dbm)),
+            dbm(radio.sufficient_dbm),
+            dbm(Some(radio.max_dbm)),
             Cell::from(radio.stations.len().to_string()),
             Cell::from(radio.reason.as_str()),
         ];
@@ -181,7 +181,7 @@ fn status(told: &Radios, output: &mut Output<'_>) -> io::Result<()> {
             let row = [
                 Cell::from(station.mac.as_str()),
                 Cell::from(radio.device.as_str()),
-                megabits(station.arrives_mbit),
+                megabits(station.throughput_mbit),
                 megabits(station.expected_mbit),
                 dbm(station.signal),
                 Cell::or_dash(station.decision.as_ref()),
@@ -211,7 +211,7 @@ fn steps(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
                 dbm(Some(step.power_dbm)),
                 Cell::from(step.reason.as_str()),
                 Cell::or_dash(step.station.as_ref()),
-                megabits(step.arrives_mbit),
+                megabits(step.throughput_mbit),
                 megabits(step.reference_mbit),
                 megabits(step.rate_mbit),
             ];
@@ -241,7 +241,7 @@ fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
             power: step.power_dbm,
             reason: Reason::told(&step.reason)?,
             station: None,
-            throughput: kilobits(step.arrives_mbit),
+            throughput: kilobits(step.throughput_mbit),
             reference: kilobits(step.reference_mbit),
             rate: kilobits(step.rate_mbit),
         })
@@ -254,7 +254,8 @@ fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
 }
 
 fn csv(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
-    output.line("at_ms,device,power_dbm,reason,station,arrives_mbit,reference_mbit,rate_mbit")?;
+    output
+        .line("at_ms,device,power_dbm,reason,station,throughput_mbit,reference_mbit,rate_mbit")?;
     let number = |it: Option<f64>| it.map(|it| it.to_string()).unwrap_or_default();
     for log in &told.logs {
         for step in &log.steps {
@@ -265,7 +266,7 @@ fn csv(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
                 step.power_dbm,
                 sanitize(&step.reason),
                 sanitize(step.station.as_deref().unwrap_or_default()),
-                number(step.arrives_mbit),
+                number(step.throughput_mbit),
                 number(step.reference_mbit),
                 number(step.rate_mbit)
             ))?;

@@ -5,8 +5,8 @@ use api::metrics::{Exposition, sanitized};
 
 api::metrics! {
     POWER "weir_radio_power_dbm" Gauge &["device"], "What an access point sends with, dBm.";
-    MOST "weir_radio_most_dbm" Gauge &["device"], "The most that weir lets it send with, dBm.";
-    ARRIVES "weir_radio_arrives_bits_per_second" Gauge &["device", "mac"], "What arrives at a \
+    MOST "weir_radio_max_dbm" Gauge &["device"], "The most that weir lets it send with, dBm.";
+    ARRIVES "weir_radio_throughput_bits_per_second" Gauge &["device", "mac"], "What arrives at a \
         station if the radio sends to it alone, all the time, by what was sent in the last second.";
     PEER "weir_radio_peer_expected_bits_per_second" Gauge &["device", "mac", "interface"], "What is \
         expected to get through to a peer.";
@@ -27,16 +27,12 @@ pub fn write(text: &mut Exposition, radios: &[Radio]) {
     }
     text.family(MOST);
     for radio in radios {
-        text.sample(
-            MOST,
-            &[&sanitized(&radio.device)],
-            f64::from(radio.most_dbm),
-        );
+        text.sample(MOST, &[&sanitized(&radio.device)], f64::from(radio.max_dbm));
     }
     text.family(ARRIVES);
     for radio in radios {
         for station in &radio.stations {
-            if let Some(arrives) = station.arrives_mbit {
+            if let Some(arrives) = station.throughput_mbit {
                 let labels: [&str; 2] = [&sanitized(&radio.device), &station.mac];
                 text.sample(ARRIVES, &labels, arrives * 1e6);
             }

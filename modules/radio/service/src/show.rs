@@ -37,8 +37,8 @@ fn one(name: &str, known: &DeviceState) -> Radio {
     Radio {
         device: name.to_owned(),
         power_dbm: known.power,
-        most_dbm: known.most,
-        enough_dbm: known.enough,
+        max_dbm: known.most,
+        sufficient_dbm: known.enough,
         reason: known.reason.word().to_owned(),
         trouble: known.trouble.clone(),
         stations,
@@ -53,7 +53,7 @@ fn station(heard: &StationReport, known: &DeviceState) -> RadioStation {
     let decision = steps.find(|entry| entry.station == Some(mac));
     RadioStation {
         mac: mac.to_string(),
-        arrives_mbit: heard.throughput.map(megabits),
+        throughput_mbit: heard.throughput.map(megabits),
         expected_mbit: it.expected.map(|bits| megabits(bits as f64 / 1000.0)),
         power_dbm: heard.power.or(known.power),
         decision: decision.map(|entry| entry.reason.word().to_owned()),
@@ -74,7 +74,7 @@ fn step(entry: &Entry) -> RadioStep {
         power_dbm: entry.power,
         reason: entry.reason.word().to_owned(),
         station: entry.station.map(|mac| mac.to_string()),
-        arrives_mbit: entry.throughput.map(megabits),
+        throughput_mbit: entry.throughput.map(megabits),
         reference_mbit: entry.reference.map(megabits),
         rate_mbit: entry.rate.map(megabits),
     }

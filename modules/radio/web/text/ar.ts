@@ -24,7 +24,7 @@ export const ar: Translated<typeof en> = {
   "radio.enough": "القدرة الكافية",
   "radio.enough.none": "لم يُعثر عليه بعد",
   "radio.why": "السبب",
-  "radio.untold": "برنامج التشغيل لا يذكر القدرة.",
+  "radio.open_questions": "برنامج التشغيل لا يذكر القدرة.",
 
   "reason.begin": "يبدأ البحث",
   "reason.idle": "القدرة الكاملة: لا محطة تستلم بيانات",
@@ -44,7 +44,7 @@ export const ar: Translated<typeof en> = {
   "radio.stations.hint":
     "يصل: ما كانت المحطة ستتلقاه لو أُرسل إليها وحدها، محسوبًا من الثانية الأخيرة.",
   "radio.station": "المحطة",
-  "radio.arrives": "يصل",
+  "radio.throughput": "يصل",
   "radio.expected": "يتوقعه برنامج التشغيل",
   "radio.sent": "يُرسَل بقدرة",
   "radio.signal": "الإشارة",
@@ -52,17 +52,17 @@ export const ar: Translated<typeof en> = {
 
   "radio.picture": "{device}، آخر {span}",
   "radio.picture.label":
-    "{device}، آخر {span}: القدرة الآن {power}، بين {low} و{high}؛ أكثر ما وصل {arrives}",
+    "{device}، آخر {span}: القدرة الآن {power}، بين {low} و{high}؛ أكثر ما وصل {throughput}",
   "radio.picture.none": "لم يُجرَّب شيء في هذه المدة.",
   "radio.picture.watch":
     'يراقب weir القدرة فقط، فلا شيء يُرسم. عيّن mode = "control" تحت [radio.power] في الإعدادات، فيخفض weir القدرة ما دامت كل محطة بالسرعة نفسها.',
   "radio.panel.power": "القدرة",
-  "radio.panel.arrives": "ما يصل إلى المحطة الحاسمة",
+  "radio.panel.throughput": "ما يصل إلى المحطة الحاسمة",
   "radio.panel.rate": "سرعة الوصلة إليها",
   "radio.key.most": "عند القدرة القصوى",
   "radio.key.telling": "غير كافٍ، أو حدث آخر",
   "radio.point": "قبل {time}: {power}. {reason}",
-  "radio.point.arrives": "يصل {rate}",
+  "radio.point.throughput": "يصل {rate}",
   "radio.point.reference": "عند القدرة القصوى {rate}",
   "radio.point.rate": "المعدل {rate}",
   "radio.steps": "التجارب مع {device}",

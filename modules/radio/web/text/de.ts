@@ -22,7 +22,7 @@ export const de: Translated<typeof en> = {
   "radio.enough": "Ausreichende Leistung",
   "radio.enough.none": "noch nicht gefunden",
   "radio.why": "Warum",
-  "radio.untold": "Der Treiber meldet die Leistung nicht.",
+  "radio.open_questions": "Der Treiber meldet die Leistung nicht.",
 
   "reason.begin": "Die Suche beginnt",
   "reason.idle": "Volle Leistung: Keine Station empfängt Daten",
@@ -42,7 +42,7 @@ export const de: Translated<typeof en> = {
   "radio.stations.hint":
     "Kommt an: was eine Station bekäme, wenn nur ihr gesendet würde, berechnet aus der letzten Sekunde.",
   "radio.station": "Station",
-  "radio.arrives": "Kommt an",
+  "radio.throughput": "Kommt an",
   "radio.expected": "Erwartet der Treiber",
   "radio.sent": "Gesendet mit",
   "radio.signal": "Signal",
@@ -50,17 +50,17 @@ export const de: Translated<typeof en> = {
 
   "radio.picture": "{device}, die letzten {span}",
   "radio.picture.label":
-    "{device}, die letzten {span}: Leistung jetzt {power}, zwischen {low} und {high}; höchstens kam an: {arrives}",
+    "{device}, die letzten {span}: Leistung jetzt {power}, zwischen {low} und {high}; höchstens kam an: {throughput}",
   "radio.picture.none": "In diesem Zeitraum wurde nichts versucht.",
   "radio.picture.watch":
     'weir beobachtet die Leistung nur; daher gibt es nichts zu zeichnen. Setzen Sie mode = "control" unter [radio.power] in der Konfiguration, dann senkt weir die Leistung, solange jede Station gleich schnell bleibt.',
   "radio.panel.power": "Leistung",
-  "radio.panel.arrives": "Was bei der entscheidenden Station ankommt",
+  "radio.panel.throughput": "Was bei der entscheidenden Station ankommt",
   "radio.panel.rate": "Datenrate zu ihr",
   "radio.key.most": "bei höchster Leistung",
   "radio.key.telling": "nicht genug, oder ein anderes Ereignis",
   "radio.point": "Vor {time}: {power}. {reason}",
-  "radio.point.arrives": "{rate} kommen an",
+  "radio.point.throughput": "{rate} kommen an",
   "radio.point.reference": "bei höchster Leistung {rate}",
   "radio.point.rate": "Rate {rate}",
   "radio.steps": "Die Versuche mit {device}",

@@ -18,7 +18,7 @@ export const en = {
   "radio.enough": "Sufficient power",
   "radio.enough.none": "not found yet",
   "radio.why": "Why",
-  "radio.untold": "Its driver does not report the power.",
+  "radio.open_questions": "Its driver does not report the power.",
 
   "reason.begin": "The search starts",
   "reason.idle": "Full power: no station receives data",
@@ -38,7 +38,7 @@ export const en = {
   "radio.stations.hint":
     "Arrives: what a station would get if the radio sent to it alone, calculated from the last second.",
   "radio.station": "Station",
-  "radio.arrives": "Arrives",
+  "radio.throughput": "Arrives",
   "radio.expected": "Driver expects",
   "radio.sent": "Sent at",
   "radio.signal": "Signal",
@@ -46,17 +46,17 @@ export const en = {
 
   "radio.picture": "{device}, the last {span}",
   "radio.picture.label":
-    "{device}, the last {span}: power {power} now, between {low} and {high}; at most {arrives} arrived",
+    "{device}, the last {span}: power {power} now, between {low} and {high}; at most {throughput} arrived",
   "radio.picture.none": "Nothing was tried in this period.",
   "radio.picture.watch":
     'weir only watches the power, so there is nothing to draw. Set mode = "control" under [radio.power] in the configuration, and weir lowers the power as long as every station stays as fast.',
   "radio.panel.power": "Power",
-  "radio.panel.arrives": "Rate that arrives at the deciding station",
+  "radio.panel.throughput": "Rate that arrives at the deciding station",
   "radio.panel.rate": "Link rate to it",
   "radio.key.most": "at maximum power",
   "radio.key.telling": "not enough, or another event",
   "radio.point": "{time} ago: {power}. {reason}",
-  "radio.point.arrives": "{rate} arrives",
+  "radio.point.throughput": "{rate} arrives",
   "radio.point.reference": "at maximum power {rate}",
   "radio.point.rate": "rate {rate}",
   "radio.steps": "Trials with {device}",

@@ -21,7 +21,7 @@ export const es: Translated<typeof en> = {
   "radio.enough": "Potencia suficiente",
   "radio.enough.none": "aún no encontrada",
   "radio.why": "Por qué",
-  "radio.untold": "El controlador no informa de la potencia.",
+  "radio.open_questions": "El controlador no informa de la potencia.",
 
   "reason.begin": "Empieza la búsqueda",
   "reason.idle": "Toda la potencia: ninguna estación recibe datos",
@@ -41,7 +41,7 @@ export const es: Translated<typeof en> = {
   "radio.stations.hint":
     "Llega: lo que recibiría una estación si se emitiera solo para ella, calculado con el último segundo.",
   "radio.station": "Estación",
-  "radio.arrives": "Llega",
+  "radio.throughput": "Llega",
   "radio.expected": "Espera el controlador",
   "radio.sent": "Emitido con",
   "radio.signal": "Señal",
@@ -49,17 +49,17 @@ export const es: Translated<typeof en> = {
 
   "radio.picture": "{device}, los últimos {span}",
   "radio.picture.label":
-    "{device}, los últimos {span}: potencia ahora {power}, entre {low} y {high}; lo más que llegó: {arrives}",
+    "{device}, los últimos {span}: potencia ahora {power}, entre {low} y {high}; lo más que llegó: {throughput}",
   "radio.picture.none": "En este período no se probó nada.",
   "radio.picture.watch":
     'weir solo observa la potencia, así que no hay nada que dibujar. Ponga mode = "control" en [radio.power] de la configuración, y weir baja la potencia mientras cada estación siga igual de rápida.',
   "radio.panel.power": "Potencia",
-  "radio.panel.arrives": "Lo que llega a la estación decisiva",
+  "radio.panel.throughput": "Lo que llega a la estación decisiva",
   "radio.panel.rate": "Velocidad del enlace hacia ella",
   "radio.key.most": "con la potencia máxima",
   "radio.key.telling": "insuficiente, u otro suceso",
   "radio.point": "Hace {time}: {power}. {reason}",
-  "radio.point.arrives": "llega {rate}",
+  "radio.point.throughput": "llega {rate}",
   "radio.point.reference": "con la potencia máxima {rate}",
   "radio.point.rate": "velocidad {rate}",
   "radio.steps": "Pruebas con {device}",

@@ -21,7 +21,7 @@ export const fr: Translated<typeof en> = {
   "radio.enough": "Puissance suffisante",
   "radio.enough.none": "pas encore trouvée",
   "radio.why": "Pourquoi",
-  "radio.untold": "Le pilote n’indique pas la puissance.",
+  "radio.open_questions": "Le pilote n’indique pas la puissance.",
 
   "reason.begin": "La recherche commence",
   "reason.idle": "Pleine puissance : aucune station ne reçoit de données",
@@ -41,7 +41,7 @@ export const fr: Translated<typeof en> = {
   "radio.stations.hint":
     "Arrive : ce qu’une station recevrait si l’on n’émettait que vers elle, calculé sur la dernière seconde.",
   "radio.station": "Station",
-  "radio.arrives": "Arrive",
+  "radio.throughput": "Arrive",
   "radio.expected": "Attendu par le pilote",
   "radio.sent": "Émis avec",
   "radio.signal": "Signal",
@@ -49,17 +49,17 @@ export const fr: Translated<typeof en> = {
 
   "radio.picture": "{device}, les dernières {span}",
   "radio.picture.label":
-    "{device}, les dernières {span} : puissance actuelle {power}, entre {low} et {high} ; au plus, il est arrivé {arrives}",
+    "{device}, les dernières {span} : puissance actuelle {power}, entre {low} et {high} ; au plus, il est arrivé {throughput}",
   "radio.picture.none": "Rien n’a été essayé pendant cette période.",
   "radio.picture.watch":
     'weir ne fait qu’observer la puissance : il n’y a rien à dessiner. Mettez mode = "control" sous [radio.power] dans la configuration, et weir baisse la puissance tant que chaque station reste aussi rapide.',
   "radio.panel.power": "Puissance",
-  "radio.panel.arrives": "Ce qui arrive à la station décisive",
+  "radio.panel.throughput": "Ce qui arrive à la station décisive",
   "radio.panel.rate": "Débit du lien vers elle",
   "radio.key.most": "à la puissance maximale",
   "radio.key.telling": "insuffisant, ou un autre événement",
   "radio.point": "Il y a {time} : {power}. {reason}",
-  "radio.point.arrives": "il arrive {rate}",
+  "radio.point.throughput": "il arrive {rate}",
   "radio.point.reference": "à la puissance maximale {rate}",
   "radio.point.rate": "débit {rate}",
   "radio.steps": "Essais avec {device}",

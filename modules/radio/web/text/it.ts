@@ -21,7 +21,7 @@ export const it: Translated<typeof en> = {
   "radio.enough": "Potenza sufficiente",
   "radio.enough.none": "non ancora trovata",
   "radio.why": "Perché",
-  "radio.untold": "Il driver non indica la potenza.",
+  "radio.open_questions": "Il driver non indica la potenza.",
 
   "reason.begin": "La ricerca comincia",
   "reason.idle": "Piena potenza: nessuna stazione riceve dati",
@@ -41,7 +41,7 @@ export const it: Translated<typeof en> = {
   "radio.stations.hint":
     "Arriva: ciò che una stazione riceverebbe se si trasmettesse solo a lei, calcolato sull’ultimo secondo.",
   "radio.station": "Stazione",
-  "radio.arrives": "Arriva",
+  "radio.throughput": "Arriva",
   "radio.expected": "Atteso dal driver",
   "radio.sent": "Trasmesso con",
   "radio.signal": "Segnale",
@@ -49,17 +49,17 @@ export const it: Translated<typeof en> = {
 
   "radio.picture": "{device}, gli ultimi {span}",
   "radio.picture.label":
-    "{device}, gli ultimi {span}: potenza ora {power}, tra {low} e {high}; al massimo è arrivato {arrives}",
+    "{device}, gli ultimi {span}: potenza ora {power}, tra {low} e {high}; al massimo è arrivato {throughput}",
   "radio.picture.none": "In questo periodo non si è provato nulla.",
   "radio.picture.watch":
     'weir osserva soltanto la potenza: non c’è nulla da disegnare. Imposta mode = "control" sotto [radio.power] nella configurazione, e weir abbassa la potenza finché ogni stazione resta altrettanto veloce.',
   "radio.panel.power": "Potenza",
-  "radio.panel.arrives": "Ciò che arriva alla stazione decisiva",
+  "radio.panel.throughput": "Ciò che arriva alla stazione decisiva",
   "radio.panel.rate": "Velocità del collegamento verso di lei",
   "radio.key.most": "alla potenza massima",
   "radio.key.telling": "insufficiente, o un altro evento",
   "radio.point": "{time} fa: {power}. {reason}",
-  "radio.point.arrives": "arriva {rate}",
+  "radio.point.throughput": "arriva {rate}",
   "radio.point.reference": "alla potenza massima {rate}",
   "radio.point.rate": "velocità {rate}",
   "radio.steps": "Prove con {device}",

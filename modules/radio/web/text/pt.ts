@@ -21,7 +21,7 @@ export const pt: Translated<typeof en> = {
   "radio.enough": "Potência suficiente",
   "radio.enough.none": "ainda não encontrada",
   "radio.why": "Porquê",
-  "radio.untold": "O controlador não indica a potência.",
+  "radio.open_questions": "O controlador não indica a potência.",
 
   "reason.begin": "A procura começa",
   "reason.idle": "Potência total: nenhuma estação recebe dados",
@@ -41,7 +41,7 @@ export const pt: Translated<typeof en> = {
   "radio.stations.hint":
     "Chega: o que uma estação receberia se só se emitisse para ela, calculado com o último segundo.",
   "radio.station": "Estação",
-  "radio.arrives": "Chega",
+  "radio.throughput": "Chega",
   "radio.expected": "Esperado pelo controlador",
   "radio.sent": "Emitido com",
   "radio.signal": "Sinal",
@@ -49,17 +49,17 @@ export const pt: Translated<typeof en> = {
 
   "radio.picture": "{device}, os últimos {span}",
   "radio.picture.label":
-    "{device}, os últimos {span}: potência agora {power}, entre {low} e {high}; no máximo chegou {arrives}",
+    "{device}, os últimos {span}: potência agora {power}, entre {low} e {high}; no máximo chegou {throughput}",
   "radio.picture.none": "Neste período nada foi experimentado.",
   "radio.picture.watch":
     'O weir só observa a potência; por isso não há nada a depalavra-passer. Defina mode = "control" em [radio.power] na configuração, e o weir baixa a potência enquanto cada estação se mantiver igualmente rápida.',
   "radio.panel.power": "Potência",
-  "radio.panel.arrives": "O que chega à estação decisiva",
+  "radio.panel.throughput": "O que chega à estação decisiva",
   "radio.panel.rate": "Velocidade da ligação até ela",
   "radio.key.most": "com a potência máxima",
   "radio.key.telling": "insuficiente, ou outro evento",
   "radio.point": "Há {time}: {power}. {reason}",
-  "radio.point.arrives": "chega {rate}",
+  "radio.point.throughput": "chega {rate}",
   "radio.point.reference": "com a potência máxima {rate}",
   "radio.point.rate": "velocidade {rate}",
   "radio.steps": "Ensaios com {device}",

@@ -113,7 +113,7 @@ function Suggested({ found }: { found: Suggestion }) {
     <Notice kind={found.internet === "none" ? "warn" : works ? "good" : "info"}>
       <p>
         <strong>{t(`detect.found.${works ? "working" : found.internet}`)}</strong>{" "}
-        {!found.sure && t("detect.unsure")}
+        {!found.confident && t("detect.unsure")}
       </p>
       <ul class="plain-list">
         {found.why.map((why) => (
@@ -125,11 +125,11 @@ function Suggested({ found }: { found: Suggestion }) {
       {found.lan !== null && found.lan.network !== null && (
         <p>{t("detect.lan", { network: plain(found.lan.network) })}</p>
       )}
-      {found.untold.length > 0 && (
+      {found.open_questions.length > 0 && (
         <>
-          <p>{t("detect.untold")}</p>
+          <p>{t("detect.open_questions")}</p>
           <ul class="plain-list">
-            {found.untold.map((text) => (
+            {found.open_questions.map((text) => (
               <li key={text}>
                 <Told text={text} />
               </li>

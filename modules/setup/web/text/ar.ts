@@ -109,7 +109,7 @@ export const ar: Translated<typeof en> = {
   "detect.found.none": "لا شيء يجيب. تحقق من أن الكابل في المنفذ الصحيح والمودم يعمل.",
   "detect.found.working": "المنفذ يصل إلى الإنترنت بالفعل، ولا خادم يعرض اتصالًا آخر. أبقِ إعداداته.",
   "detect.unsure": "هذا تخمين.",
-  "detect.untold": "ما تعذّر اكتشافه:",
+  "detect.open_questions": "ما تعذّر اكتشافه:",
   "detect.vlan": "VLAN {vlan}",
   "detect.take": "استخدم هذا",
   "detect.taken": "أُدخل في النموذج.",

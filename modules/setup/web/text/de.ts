@@ -118,7 +118,7 @@ export const de: Translated<typeof en> = {
   "detect.found.working":
     "Der Anschluss führt schon ins Internet, und kein Server bietet eine andere Verbindung an. Behalten Sie seine Einstellungen.",
   "detect.unsure": "Das ist eine Vermutung.",
-  "detect.untold": "Nicht herausgefunden:",
+  "detect.open_questions": "Nicht herausgefunden:",
   "detect.vlan": "VLAN {vlan}",
   "detect.take": "Übernehmen",
   "detect.taken": "In das Formular übernommen.",

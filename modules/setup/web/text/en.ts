@@ -113,7 +113,7 @@ export const en = {
   "detect.found.working":
     "The port already leads to the Internet, and no server offers another connection. Keep its settings.",
   "detect.unsure": "This is a guess.",
-  "detect.untold": "Not found out:",
+  "detect.open_questions": "Not found out:",
   "detect.vlan": "VLAN {vlan}",
   "detect.take": "Use this",
   "detect.taken": "Filled into the form.",

@@ -115,7 +115,7 @@ export const es: Translated<typeof en> = {
   "detect.found.working":
     "El puerto ya lleva a Internet y ningún servidor ofrece otra conexión. Conserve sus ajustes.",
   "detect.unsure": "Es una suposición.",
-  "detect.untold": "Sin averiguar:",
+  "detect.open_questions": "Sin averiguar:",
   "detect.vlan": "VLAN {vlan}",
   "detect.take": "Usar esto",
   "detect.taken": "Copiado en el formulario.",

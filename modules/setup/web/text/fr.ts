@@ -118,7 +118,7 @@ export const fr: Translated<typeof en> = {
   "detect.found.working":
     "Le port mène déjà à Internet et aucun serveur n’offre d’autre connexion. Gardez ses réglages.",
   "detect.unsure": "C’est une supposition.",
-  "detect.untold": "Non découvert :",
+  "detect.open_questions": "Non découvert :",
   "detect.vlan": "VLAN {vlan}",
   "detect.take": "Utiliser ceci",
   "detect.taken": "Repris dans le formulaire.",

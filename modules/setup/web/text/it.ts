@@ -117,7 +117,7 @@ export const it: Translated<typeof en> = {
   "detect.found.working":
     "La porta porta già a Internet e nessun server offre un’altra connessione. Mantieni le sue impostazioni.",
   "detect.unsure": "È un’ipotesi.",
-  "detect.untold": "Non scoperto:",
+  "detect.open_questions": "Non scoperto:",
   "detect.vlan": "VLAN {vlan}",
   "detect.take": "Usa questo",
   "detect.taken": "Riportato nel modulo.",

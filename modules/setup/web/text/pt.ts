@@ -114,7 +114,7 @@ export const pt: Translated<typeof en> = {
   "detect.found.working":
     "A porta já leva à Internet e nenhum servidor oferece outra ligação. Mantenha as suas definições.",
   "detect.unsure": "É uma suposição.",
-  "detect.untold": "Por descobrir:",
+  "detect.open_questions": "Por descobrir:",
   "detect.vlan": "VLAN {vlan}",
   "detect.take": "Usar isto",
   "detect.taken": "Copiado para o formulário.",

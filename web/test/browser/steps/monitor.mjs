@@ -77,8 +77,8 @@ export async function rename(page) {
 }
 
 /** A conversation shows its path from the device to the remote end. */
-export async function talk(page) {
-  await visit(page, "talks");
+export async function conversation(page) {
+  await visit(page, "conversations");
   // Finished queries are in one line, which opens and closes.
   const fold = page.locator(".more button[aria-expanded]");
   if ((await fold.count()) > 0) {
@@ -92,7 +92,7 @@ export async function talk(page) {
     // Conversations of a router at work come and go meanwhile.
     assert.ok((await page.locator("tbody tr").count()) < opened);
   }
-  await visit(page, "talk");
+  await visit(page, "conversation");
   assert.equal(await page.locator(".path li").count(), 3);
   await page.goBack();
   await page.locator("tbody tr").first().waitFor();

@@ -40,7 +40,7 @@ export async function sale(page) {
   await page.getByRole("button", { name: "Yes, revoke" }).click();
   await page.locator(".tag", { hasText: "revoked" }).waitFor();
   await visit(page, "vouchers");
-  await page.locator("#which").selectOption("invalidated");
+  await page.locator("#which").selectOption("revoked");
   await page.locator("#find").fill("room 10");
   await page.locator("tbody tr").first().waitFor();
   await page.locator("#which").selectOption("");

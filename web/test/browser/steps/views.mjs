@@ -1,12 +1,12 @@
 // The views of the page, and the ways to open each.
 
-/** Every view, by the address it has; `device` and `talk` are found by following a link. */
+/** Every view, by the address it has; `device` and `conversation` are found by following a link. */
 export const VIEWS = [
   "",
   "devices",
   "device",
-  "talks",
-  "talk",
+  "conversations",
+  "conversation",
   "history",
   "picture",
   "paths",
@@ -41,11 +41,11 @@ export async function visit(page, view) {
       await page.locator(".card:not(:has(.waiting))").first().waitFor();
       await page.waitForFunction(() => document.querySelector("main .waiting") === null);
       return;
-    case "talk":
-      await visit(page, "talks");
+    case "conversation":
+      await visit(page, "conversations");
       // A conversation that weir can explain.
       await page.locator("tbody tr th a").first().click();
-      await page.waitForURL(/#\/talks\/./);
+      await page.waitForURL(/#\/conversations\/./);
       await page.locator(".path li").first().waitFor();
       await page.waitForFunction(() => document.querySelector("main .waiting") === null);
       return;
@@ -80,7 +80,7 @@ export async function visit(page, view) {
       const sign = {
         "": ".chart-room canvas",
         devices: "tbody tr",
-        talks: "tbody tr",
+        conversations: "tbody tr",
         history: ".stacks svg .stack",
         picture: ".picture svg .ribbon, .nothing",
         paths: ".path-card",

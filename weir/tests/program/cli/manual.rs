@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::{Directory, golden, run};
 
 const COMMANDS: &str = "run status flows explain ports hops drops probes paths multipath portal capture \
-    devices talks history top setup uci cables radio check config reload passwd bench completions man";
+    devices conversations history top setup uci cables radio check config reload passwd bench completions man";
 
 #[test]
 fn help_is_as_written() {
@@ -83,13 +83,13 @@ fn usage_errors_exit_with_2() {
         &["nonsense"][..],
         &[],
         &["flows", "--port", "many"],
-        &["flows", "--follow", "--json"],
+        &["flows", "--watch", "--json"],
         &["flows", "--address", "10.0.0.0/40"],
         &["explain"],
         &["explain", "hello"],
         &["devices", "--sort", "size"],
         &["devices", "--equation", "--json"],
-        &["talks", "--limit", "5001"],
+        &["conversations", "--limit", "5001"],
         &["history", "--from", "yesterday"],
         &["history", "--from", "2023-11-15", "--to", "2023-11-14"],
         &["history", "--last", "3", "--from", "2023-11-15"],

@@ -19,7 +19,7 @@ fn ports_are_told_with_their_roles() {
         shut: link && decided.is_none(),
         moving: None,
         why: String::new(),
-        would_change: String::new(),
+        change_condition: String::new(),
         notices: vec!["another server".into()],
     };
     let all = [

@@ -132,13 +132,13 @@ impl Paper {
                 used: 2,
                 capacity: 1024,
             },
-            share_of_packets: packets.share_of_packets(),
+            fast_path_share: packets.fast_path_share(),
             packets,
             bumps: [("routing".to_owned(), 4), ("firewall".to_owned(), 2)].into(),
             refused: [("helper".to_owned(), 3)].into(),
             shadow: None,
             lost_events: 0,
-            troubles: vec![PartProblem {
+            problems: vec![PartProblem {
                 part: "metrics".into(),
                 what: "/etc/weir/token: it is readable by others".into(),
                 hint: "chmod 600 /etc/weir/token".into(),
@@ -276,9 +276,9 @@ impl Paper {
         self.monitored().map(|()| monitor::devices())
     }
 
-    fn talks(&self, asked: &ConversationsQuery) -> Result<Conversations, Problem> {
+    fn conversations(&self, asked: &ConversationsQuery) -> Result<Conversations, Problem> {
         self.monitored()
-            .map(|()| asked.select(monitor::talks(asked)))
+            .map(|()| asked.select(monitor::conversations(asked)))
     }
 
     fn history(&self, asked: &HistoryQuery) -> Result<History, Problem> {
@@ -432,7 +432,8 @@ impl Paper {
             Route::get(path, AccessLevel::User, move |()| answer(&paper))
         });
         let paper = || Rc::clone(&paper);
-        let (lists, talks, was, explains, reloads) = (paper(), paper(), paper(), paper(), paper());
+        let (lists, conversations, was, explains, reloads) =
+            (paper(), paper(), paper(), paper(), paper());
         Routes::new(all.into_iter().chain([
             Route::raw(
                 Method::GET,
@@ -459,8 +460,8 @@ impl Paper {
                     })
                 },
             ),
-            Route::get("/v1/talks", AccessLevel::User, move |asked| {
-                talks.talks(&asked)
+            Route::get("/v1/conversations", AccessLevel::User, move |asked| {
+                conversations.conversations(&asked)
             }),
             Route::get("/v1/history", AccessLevel::User, move |asked| {
                 was.history(&asked)

@@ -37,7 +37,7 @@ pub fn remembered() -> MonitorStatus {
         capacity: 82_035,
         memory: 984_054,
         memory_limit: 67_104_630,
-        no_room: count(2_400_000, 40_000),
+        overflow: count(2_400_000, 40_000),
     }
 }
 
@@ -52,7 +52,7 @@ pub fn devices() -> Devices {
     };
     laptop.lan.sent = count(6_000_000_000, 4_000_000);
     laptop.lan.received = count(90_000_000, 1_500_000);
-    laptop.talks = 17;
+    laptop.conversations = 17;
     laptop.owner = Some("Anna".into());
     laptop.icon = Some("laptop".into());
     laptop.vendor = Some("Raspberry Pi Foundation".into());
@@ -68,8 +68,8 @@ pub fn devices() -> Devices {
         received: 900_000,
         sent: 4_000_000,
     };
-    telephone.talks = 3;
-    telephone.made_up = true;
+    telephone.conversations = 3;
+    telephone.local_mac = true;
     telephone.wifi = Some(Wifi {
         signal: Some(-61),
         rate_to: Some(433_300_000),
@@ -92,9 +92,9 @@ pub fn devices() -> Devices {
         received: 5_250_000,
         sent: 35_000_000,
     };
-    gateway.talks = 20;
-    let metered = |talks: Count, link| PortCounters {
-        talks,
+    gateway.conversations = 20;
+    let metered = |conversations: Count, link| PortCounters {
+        conversations,
         unplaced: count(1400, 2),
         other: count(46, 1),
         link,
@@ -125,7 +125,7 @@ pub fn devices() -> Devices {
 
 /// Returns conversations: two of the laptop, one of the telephone, one of the router itself. A
 /// query for the uplink also gets the first one as seen there.
-pub fn talks(asked: &ConversationsQuery) -> Vec<Conversation> {
+pub fn conversations(asked: &ConversationsQuery) -> Vec<Conversation> {
     let web = Conversation {
         id: 1,
         port: "lan0".into(),
@@ -136,9 +136,9 @@ pub fn talks(asked: &ConversationsQuery) -> Vec<Conversation> {
         protocol: Some(Protocol::Tcp),
         station: "192.168.1.2".into(),
         station_port: 40_000,
-        far: "198.51.100.1".into(),
-        far_port: 443,
-        far_name: Some("video.example.org".into()),
+        remote: "198.51.100.1".into(),
+        remote_port: 443,
+        remote_name: Some("video.example.org".into()),
         application: Some("video".into()),
         translated: Some("203.0.113.7:61000".into()),
         behind: None,
@@ -167,9 +167,9 @@ pub fn talks(asked: &ConversationsQuery) -> Vec<Conversation> {
         protocol: Some(Protocol::Udp),
         station: "2001:db8::2".into(),
         station_port: 5000,
-        far: "2001:db8:1::1".into(),
-        far_port: 53,
-        far_name: None,
+        remote: "2001:db8:1::1".into(),
+        remote_port: 53,
+        remote_name: None,
         application: Some("dns".into()),
         translated: None,
         received: count(900, 3),
@@ -187,9 +187,9 @@ pub fn talks(asked: &ConversationsQuery) -> Vec<Conversation> {
         protocol: None,
         station: "192.168.1.3".into(),
         station_port: 0,
-        far: "198.51.100.9".into(),
-        far_port: 0,
-        far_name: Some("\u{1b}]0;owned\u{7}evil.example".into()),
+        remote: "198.51.100.9".into(),
+        remote_port: 0,
+        remote_name: Some("\u{1b}]0;owned\u{7}evil.example".into()),
         application: None,
         received: count(8400, 100),
         sent: count(8400, 100),
@@ -206,9 +206,9 @@ pub fn talks(asked: &ConversationsQuery) -> Vec<Conversation> {
         device: None,
         station: "198.51.100.1".into(),
         station_port: 443,
-        far: "203.0.113.7".into(),
-        far_port: 61_000,
-        far_name: None,
+        remote: "203.0.113.7".into(),
+        remote_port: 61_000,
+        remote_name: None,
         behind: Some("192.168.1.2:40000".into()),
         outside: true,
         lan: false,
@@ -218,7 +218,7 @@ pub fn talks(asked: &ConversationsQuery) -> Vec<Conversation> {
         id: 5,
         station: "198.51.100.53".into(),
         station_port: 53,
-        far_port: 5353,
+        remote_port: 5353,
         protocol_number: 17,
         protocol: Some(Protocol::Udp),
         application: Some("dns".into()),

@@ -26,7 +26,7 @@ pub fn probes() -> Probes {
                     record("lan\u{1b}0", station, "NETFILTER_DROP", 1_234),
                     record("wan0", "", "IP_CSUM", 7),
                 ],
-                no_room: 12,
+                overflow: 12,
                 ..Default::default()
             },
             Probe {

@@ -169,9 +169,11 @@ impl Paper {
             Route::get("/v1/devices", AccessLevel::User, |()| {
                 Err::<Devices, _>(answers::monitor::is_off())
             }),
-            Route::get("/v1/talks", AccessLevel::User, |_: ConversationsQuery| {
-                Err::<Conversations, _>(answers::monitor::is_off())
-            }),
+            Route::get(
+                "/v1/conversations",
+                AccessLevel::User,
+                |_: ConversationsQuery| Err::<Conversations, _>(answers::monitor::is_off()),
+            ),
             Route::new_async(
                 Method::GET,
                 "/v1/history",

@@ -14,7 +14,7 @@ const SERVER_SIDE: Side = Side::Reply;
 const ANSWER: Duration = Duration::from_millis(20);
 
 /// A TCP connection of a router, and the numbers that both ends are at.
-struct Talk {
+struct Conversation {
     router: Router,
     connection: Connection,
     hook: Hook,
@@ -22,7 +22,7 @@ struct Talk {
     sent: [u32; 2],
 }
 
-impl Talk {
+impl Conversation {
     /// Each in a router of its own: what is measured in one is not another's.
     fn each(mut test: impl FnMut(&mut Self)) {
         for hook in HOOKS {
@@ -109,7 +109,7 @@ fn near(wait: &RoundTrip, expected: Duration, said: Instant) {
 /// A segment and its acknowledgement; then neither record is marked, and the timer is free.
 #[test]
 fn a_segment_and_its_acknowledgement_are_timed() {
-    Talk::each(|talk| {
+    Conversation::each(|talk| {
         // The first one may be sent again already: it is not timed.
         talk.say(SERVER_SIDE, 100);
         talk.acknowledge(ORIGINAL, 0);
@@ -134,7 +134,7 @@ fn a_segment_and_its_acknowledgement_are_timed() {
 /// Questions and answers: both ways are timed before the marks go.
 #[test]
 fn both_ways_are_timed() {
-    Talk::each(|talk| {
+    Conversation::each(|talk| {
         let mut said = [Instant::now(); 2];
         for round in 0..2 {
             sleep(if round == 0 { Duration::ZERO } else { ANSWER });
@@ -157,7 +157,7 @@ fn both_ways_are_timed() {
 /// retransmission.
 #[test]
 fn what_is_sent_again_is_not_timed() {
-    Talk::each(|talk| {
+    Conversation::each(|talk| {
         talk.say(SERVER_SIDE, 100);
         talk.say(SERVER_SIDE, 100);
         talk.say_again(SERVER_SIDE, 100, 100);
@@ -178,7 +178,7 @@ fn what_is_sent_again_is_not_timed() {
 /// segment's end is ignored.
 #[test]
 fn an_acknowledgement_belongs_to_one_segment() {
-    Talk::each(|talk| {
+    Conversation::each(|talk| {
         talk.say(SERVER_SIDE, 100);
         let said = [(); 4].map(|()| {
             let said = talk.say(SERVER_SIDE, 100);
@@ -198,7 +198,7 @@ fn an_acknowledgement_belongs_to_one_segment() {
 /// with the next.
 #[test]
 fn what_was_passed_over_is_timed_anew() {
-    Talk::each(|talk| {
+    Conversation::each(|talk| {
         for _ in 0..20 {
             talk.say(SERVER_SIDE, 100);
         }
@@ -214,7 +214,7 @@ fn what_was_passed_over_is_timed_anew() {
 /// A super-packet ends where its last segment does.
 #[test]
 fn a_super_packet_is_timed_as_a_whole() {
-    Talk::each(|talk| {
+    Conversation::each(|talk| {
         talk.hook = Hook::Tc;
         talk.say(SERVER_SIDE, 100);
         let frame = talk.frame(SERVER_SIDE, talk.sent[1], 3000);
@@ -238,7 +238,7 @@ fn a_super_packet_is_timed_as_a_whole() {
 /// A segment that XDP passes up is timed once at TC: it does not count as a retransmission.
 #[test]
 fn what_both_hooks_see_is_timed_once() {
-    Talk::each(|talk| {
+    Conversation::each(|talk| {
         for link in [(LAN, ROUTER_LAN), (WAN, ROUTER_WAN)] {
             let port = Port::new(link.0, link.1, false);
             talk.router.path.declare(&port).expect("a port");
@@ -259,7 +259,7 @@ fn what_both_hooks_see_is_timed_once() {
 /// clears the mark, which is set again.
 #[test]
 fn a_marked_record_is_proven_as_any_other() {
-    Talk::each(|talk| {
+    Conversation::each(|talk| {
         let connection = talk.connection;
         for side in SIDES {
             let longer = connection.frame(side).payload(1400);

@@ -300,7 +300,7 @@ fn each_is_taken_for_what_it_is() {
 fn sentences_are_sentences() {
     for (name, scene, _) in all() {
         let said = scene.passes(15_000).says();
-        for text in [&said.why, &said.would_change] {
+        for text in [&said.why, &said.change_condition] {
             let begins =
                 text.starts_with(|it: char| it.is_ascii_uppercase() || it.is_ascii_digit());
             assert!(begins && text.ends_with('.'), "{name}: {text}");
@@ -457,7 +457,7 @@ fn the_page_has_a_template_for_every_sentence() {
             let said = scene.says();
             let evidence = said.evidence.into_iter().map(|clue| clue.text);
             let notices = said.notices.into_iter().map(|notice| notice.text);
-            let own = [said.why, said.would_change];
+            let own = [said.why, said.change_condition];
             lacks.extend(
                 own.into_iter()
                     .chain(evidence)

@@ -187,7 +187,7 @@ fn a_loop_that_nobody_looks_for_lasts_as_long_as_the_link() {
     });
     scene = scene.loops().passes(24 * 3_600_000);
     assert_eq!(scene.role(), Role::Loop);
-    let said = scene.says().would_change;
+    let said = scene.says().change_condition;
     assert_eq!(said, "Unplug the cable from this port.");
     scene.cable.link(false, scene.now);
     assert_ne!(scene.role(), Role::Loop);
@@ -348,5 +348,5 @@ fn sentences_begin_as_they_should() {
     scene.cable.noted(&scene.noted, scene.now);
     let said = scene.passes(10_000).says();
     assert!(said.why.starts_with("aa:aa:"), "{said:#?}");
-    assert!(said.would_change.starts_with("A DHCP"), "{said:#?}");
+    assert!(said.change_condition.starts_with("A DHCP"), "{said:#?}");
 }

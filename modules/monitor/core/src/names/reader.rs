@@ -48,7 +48,7 @@ impl PacketMeta {
     ) -> Self {
         let source = (packet.source, packet.source_port);
         let destination = (packet.destination, packet.destination_port);
-        let ((station, station_port), (far, far_port)) = match direction {
+        let ((station, station_port), (far, remote_port)) = match direction {
             Direction::FromStation => (source, destination),
             Direction::ToStation => (destination, source),
         };
@@ -61,7 +61,7 @@ impl PacketMeta {
                 station,
                 station_port,
                 remote: far,
-                remote_port: far_port,
+                remote_port,
             },
             sequence: packet.sequence,
             before,
@@ -78,7 +78,7 @@ impl PacketMeta {
             direction: self.direction,
             protocol: self.flow.protocol,
             station_port: self.flow.station_port,
-            far_port: self.flow.remote_port,
+            remote_port: self.flow.remote_port,
             before: self.before,
             first: payload.first().copied(),
         }

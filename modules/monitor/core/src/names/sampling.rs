@@ -33,7 +33,7 @@ pub struct PacketSummary {
     /// The station's port.
     pub station_port: u16,
     /// The port at the other end.
-    pub far_port: u16,
+    pub remote_port: u16,
     /// Packets with payload that this flow had before in this direction; 255 stands for more too.
     pub before: u8,
     /// The first byte of the payload; none if there is no payload.
@@ -90,7 +90,7 @@ pub fn wanted(sight: &PacketSummary) -> Option<SampleKind> {
         sight.protocol,
         sight.direction,
         sight.station_port,
-        sight.far_port,
+        sight.remote_port,
     ) {
         (UDP, FromStation, _, DNS) => Some(SampleKind::Question),
         (UDP, ToStation, _, DNS) => Some(SampleKind::Dns),
@@ -172,12 +172,12 @@ mod tests {
             (TCP, ToStation, 4000, 443, 0, Some(22), None),
             (132, FromStation, 4000, 443, 0, Some(22), None),
         ];
-        for (protocol, direction, station_port, far_port, before, first, kind) in table {
+        for (protocol, direction, station_port, remote_port, before, first, kind) in table {
             let sight = PacketSummary {
                 direction,
                 protocol,
                 station_port,
-                far_port,
+                remote_port,
                 before,
                 first,
             };

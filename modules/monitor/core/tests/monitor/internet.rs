@@ -257,8 +257,11 @@ fn what_comes_in_inside_is_no_internet_traffic() {
         let forged = reversed(&key(LAN1, source, target), LAN2);
         read_from(&mut monitor, forged, NAS, [0, 40_000], false);
         assert_eq!(sums(&mut monitor, NAS), [0, 0, 0, 40_000], "{source}");
-        let talk = monitor.conversation(&forged);
-        assert_eq!(talk.and_then(|talk| talk.is_internet()), Some(false));
+        let conversation = monitor.conversation(&forged);
+        assert_eq!(
+            conversation.and_then(|conversation| conversation.is_internet()),
+            Some(false)
+        );
         // The answer may leave by the uplink; the meter does not know.
         read_from(&mut monitor, forged, NAS, [500, 1_000], false);
         assert_eq!(sums(&mut monitor, NAS), [500, 0, 0, 41_000], "{source}");
@@ -289,8 +292,11 @@ fn an_upload_is_internet_traffic_of_the_gateway() {
     let upload = key(WAN, "198.51.100.1", "203.0.113.7");
     read_from(&mut monitor, upload, GATEWAY, [0, 8_000], false);
     assert_eq!(sums(&mut monitor, GATEWAY), [0, 8_000, 0, 0]);
-    let talk = monitor.conversation(&upload);
-    assert_eq!(talk.and_then(|talk| talk.is_internet()), Some(true));
+    let conversation = monitor.conversation(&upload);
+    assert_eq!(
+        conversation.and_then(|conversation| conversation.is_internet()),
+        Some(true)
+    );
 }
 
 /// A bridge with the way out behind one of its ports.
@@ -358,21 +364,21 @@ fn what_comes_back_in_is_no_internet_traffic() {
 fn without_an_uplink_there_is_no_internet_traffic() {
     let mut monitor = Monitor::new(Limits::default());
     monitor.set_port(LAN1, "lan1", false);
-    let talk = key(LAN1, "192.168.1.2", "198.51.100.1");
-    read(&mut monitor, talk, LAPTOP, [100, 0]);
+    let conversation = key(LAN1, "192.168.1.2", "198.51.100.1");
+    read(&mut monitor, conversation, LAPTOP, [100, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [0, 0, 100, 0]);
     // With an uplink, traffic from then on counts.
     monitor.set_networks(networks());
-    read(&mut monitor, talk, LAPTOP, [1_000, 0]);
+    read(&mut monitor, conversation, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [1_000, 0, 100, 0]);
     // The uplink is gone for a moment: what went on did not turn around.
     monitor.set_port(WAN, "wan0", true);
     monitor.set_networks(Networks::default());
-    read(&mut monitor, talk, LAPTOP, [1_000, 0]);
+    read(&mut monitor, conversation, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [2_000, 0, 100, 0]);
     // Without the route, the port is no uplink either.
     monitor.set_port(WAN, "wan0", false);
-    read(&mut monitor, talk, LAPTOP, [1_000, 0]);
+    read(&mut monitor, conversation, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [3_000, 0, 100, 0]);
 }
 
@@ -381,8 +387,8 @@ fn without_an_uplink_there_is_no_internet_traffic() {
 fn a_conversation_is_told_of_with_its_verdict() {
     let mut monitor = monitor();
     monitor.set_report_interval(Some(60_000));
-    let talk = key(LAN1, "192.168.1.2", "198.51.100.1");
-    read(&mut monitor, talk, LAPTOP, [100, 9_000]);
+    let conversation = key(LAN1, "192.168.1.2", "198.51.100.1");
+    read(&mut monitor, conversation, LAPTOP, [100, 9_000]);
     monitor.classify();
     monitor.set_port(LAN2, "lan2", true);
     monitor.advance(61_000);
@@ -432,13 +438,13 @@ fn nothing_is_left_out() {
             (format!("198.51.100.{number}"), 100),
             (format!("192.168.1.{}", 100 + number), 200),
         ] {
-            let talk = key(LAN1, "192.168.1.2", &far);
-            read(&mut monitor, talk, LAPTOP, [octets, 0]);
+            let conversation = key(LAN1, "192.168.1.2", &far);
+            read(&mut monitor, conversation, LAPTOP, [octets, 0]);
         }
     }
-    let talk = key(LAN1, "192.168.1.2", "198.51.100.50");
-    read(&mut monitor, talk, LAPTOP, [500, 500]);
-    read(&mut monitor, talk, NAS, [700, 0]);
+    let conversation = key(LAN1, "192.168.1.2", "198.51.100.50");
+    read(&mut monitor, conversation, LAPTOP, [500, 500]);
+    read(&mut monitor, conversation, NAS, [700, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [1_400, 500, 1_800, 0]);
     assert_eq!(sums(&mut monitor, NAS), [700, 0, 0, 0]);
     let used = usage(&mut monitor, LAPTOP);
@@ -479,7 +485,7 @@ fn a_wait_has_the_time_of_its_measurement() {
     monitor.add_rtt(&near, 9_000);
     let timed = monitor
         .conversation(&upload)
-        .map(|talk| talk.rtt_measured_at);
+        .map(|conversation| conversation.rtt_measured_at);
     assert_eq!(timed, Some(2_000));
 }
 
@@ -512,8 +518,8 @@ fn addresses_in_the_lan_are_known_by_use() {
     monitor.set_neighbour(address("fe80::2"), Some(LAPTOP));
     monitor.set_neighbour(address("192.168.1.9"), Some(NAS));
     for used in ["192.168.1.2", "192.168.1.9", "198.51.100.7"] {
-        let talk = key(LAN1, used, "192.168.1.3");
-        read(&mut monitor, talk, LAPTOP, [100, 0]);
+        let conversation = key(LAN1, used, "192.168.1.3");
+        read(&mut monitor, conversation, LAPTOP, [100, 0]);
     }
     let shown = |monitor: &Monitor| monitor.shown_addresses(device(monitor, LAPTOP));
     assert_eq!(
@@ -521,8 +527,8 @@ fn addresses_in_the_lan_are_known_by_use() {
         [address("192.168.1.2"), address("fe80::2")]
     );
     for number in 1..300 {
-        let talk = key(LAN1, &format!("2001:db8:1::{number:x}"), "2001:db8:2::1");
-        read(&mut monitor, talk, LAPTOP, [100, 0]);
+        let conversation = key(LAN1, &format!("2001:db8:1::{number:x}"), "2001:db8:2::1");
+        read(&mut monitor, conversation, LAPTOP, [100, 0]);
         assert_eq!(shown(&monitor)[0], address("192.168.1.2"), "{number}");
     }
 }
@@ -544,8 +550,8 @@ fn addresses_keep_their_order() {
     }
     let wanted: Vec<IpAddr> = all.iter().map(|text| address(text)).collect();
     for last in all {
-        let talk = key(LAN1, last, "198.51.100.1");
-        read(&mut monitor, talk, LAPTOP, [100, 0]);
+        let conversation = key(LAN1, last, "198.51.100.1");
+        read(&mut monitor, conversation, LAPTOP, [100, 0]);
         let found = monitor.addresses(device(&monitor, LAPTOP));
         assert_eq!(found, wanted, "after {last}");
     }

@@ -1,4 +1,4 @@
-//! `weir talks`: conversations of devices.
+//! `weir conversations`: conversations of devices.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -26,10 +26,10 @@ A conversation that crosses an uplink is seen at both sides, but listed once, un
 --port selects the uplink's side. `this router`: the router's own conversations.
 
 Examples:
-  weir talks
-  weir talks --device laptop --sort bytes
-  weir talks --port lan0 --limit 100
-  weir talks --json | jq -r '.talks[] | [.device, .far_name] | @tsv'")]
+  weir conversations
+  weir conversations --device laptop --sort bytes
+  weir conversations --port lan0 --limit 100
+  weir conversations --json | jq -r '.conversations[] | {device, remote_name}'")]
 pub struct ConversationsArgs {
     /// Only conversations of this device: hardware address, name or IP address
     #[arg(long, value_name = "DEVICE")]
@@ -76,12 +76,12 @@ pub fn run(args: &ConversationsArgs, output: &mut Output<'_>) -> Result<(), Erro
         },
         limit: args.limit,
     };
-    let mut answer: Conversations = client.get(&with_query("/v1/talks", &asked))?;
+    let mut answer: Conversations = client.get(&with_query("/v1/conversations", &asked))?;
     if args.format.json {
         output.json(&answer)?
     } else {
         if args.device.is_none() && args.port.is_none() {
-            answer.talks.iter_mut().for_each(from_inside);
+            answer.conversations.iter_mut().for_each(from_inside);
         }
         print(&answer, output)?
     }
@@ -107,28 +107,30 @@ fn print(answer: &Conversations, output: &mut Output<'_>) -> io::Result<()> {
         ("LAN ms", Align::Right),
         ("WAN ms", Align::Right),
     ]);
-    for talk in &answer.talks {
+    for conversation in &answer.conversations {
         let wait = |time: Option<f64>| Cell::or_dash(time.map(units::milliseconds));
-        let latency = talk.latency.clone().unwrap_or_default();
+        let latency = conversation.latency.clone().unwrap_or_default();
         let row = [
-            Cell::or_dash(device_name(talk).map(|name| clipped(&sanitize(name), LONGEST_NAME))),
-            socket(&talk.station, talk.station_port).into(),
-            protocol(talk).into(),
-            remote(talk, LONGEST_NAME).into(),
-            Cell::or_dash(talk.application.as_ref()),
-            Cell::or_dash(talk.uplink.as_ref()),
-            Cell::or_dash(talk.hook.map(|hook| hook.to_string())),
-            units::rate(talk.rate.received).into(),
-            units::rate(talk.rate.sent).into(),
-            units::bytes(talk.received.bytes).into(),
-            units::bytes(talk.sent.bytes).into(),
+            Cell::or_dash(
+                device_name(conversation).map(|name| clipped(&sanitize(name), LONGEST_NAME)),
+            ),
+            socket(&conversation.station, conversation.station_port).into(),
+            protocol(conversation).into(),
+            remote(conversation, LONGEST_NAME).into(),
+            Cell::or_dash(conversation.application.as_ref()),
+            Cell::or_dash(conversation.uplink.as_ref()),
+            Cell::or_dash(conversation.hook.map(|hook| hook.to_string())),
+            units::rate(conversation.rate.received).into(),
+            units::rate(conversation.rate.sent).into(),
+            units::bytes(conversation.received.bytes).into(),
+            units::bytes(conversation.sent.bytes).into(),
             wait(latency.lan),
             wait(latency.wan),
         ];
         table.row(row, output)?;
     }
     table.finish(output)?;
-    let shown = answer.talks.len();
+    let shown = answer.conversations.len();
     let text = format!("{shown} of {}", answer.total);
     output.line("")?;
     output.line(&output.toned(Tone::Dim, &text))
@@ -136,28 +138,34 @@ fn print(answer: &Conversations, output: &mut Output<'_>) -> io::Result<()> {
 
 /// Turns a conversation around that was seen at an uplink from the outside, where the far end is
 /// the station: readers of a full list expect the inner device as the station.
-pub(crate) fn from_inside(talk: &mut Conversation) {
-    if !std::mem::take(&mut talk.outside) {
+pub(crate) fn from_inside(conversation: &mut Conversation) {
+    if !std::mem::take(&mut conversation.outside) {
         return;
     }
-    let outer = socket(&talk.far, talk.far_port);
-    let behind: Option<SocketAddr> = talk.behind.take().and_then(|behind| behind.parse().ok());
-    std::mem::swap(&mut talk.station, &mut talk.far);
-    std::mem::swap(&mut talk.station_port, &mut talk.far_port);
-    std::mem::swap(&mut talk.received, &mut talk.sent);
-    std::mem::swap(&mut talk.rate.received, &mut talk.rate.sent);
-    if let Some(latency) = &mut talk.latency {
+    let outer = socket(&conversation.remote, conversation.remote_port);
+    let behind: Option<SocketAddr> = conversation
+        .behind
+        .take()
+        .and_then(|behind| behind.parse().ok());
+    std::mem::swap(&mut conversation.station, &mut conversation.remote);
+    std::mem::swap(
+        &mut conversation.station_port,
+        &mut conversation.remote_port,
+    );
+    std::mem::swap(&mut conversation.received, &mut conversation.sent);
+    std::mem::swap(&mut conversation.rate.received, &mut conversation.rate.sent);
+    if let Some(latency) = &mut conversation.latency {
         std::mem::swap(&mut latency.lan, &mut latency.wan);
-        std::mem::swap(&mut latency.lan_least, &mut latency.wan_least);
+        std::mem::swap(&mut latency.lan_min, &mut latency.wan_min);
     }
     // The far end was an address of this router, and the station the next hop to the Internet.
-    talk.far_name = None;
-    talk.uplink = Some(talk.port.clone());
-    talk.device = match behind {
+    conversation.remote_name = None;
+    conversation.uplink = Some(conversation.port.clone());
+    conversation.device = match behind {
         Some(behind) => {
-            talk.station = behind.ip().to_string();
-            talk.station_port = behind.port();
-            talk.translated = Some(outer);
+            conversation.station = behind.ip().to_string();
+            conversation.station_port = behind.port();
+            conversation.translated = Some(outer);
             None
         }
         None => Some("this router".to_owned()),
@@ -165,29 +173,29 @@ pub(crate) fn from_inside(talk: &mut Conversation) {
 }
 
 /// Returns the name of the device, if there is one.
-fn device_name(talk: &Conversation) -> Option<&str> {
-    let name = talk.device.as_deref();
+fn device_name(conversation: &Conversation) -> Option<&str> {
+    let name = conversation.device.as_deref();
     name.filter(|name| !name.trim().is_empty())
 }
 
 /// Returns the name of the device, else its address in the conversation.
 #[cfg_attr(not(feature = "top"), allow(dead_code, reason = "for `weir top`"))]
-pub(crate) fn station(talk: &Conversation) -> &str {
-    device_name(talk).unwrap_or(&talk.station)
+pub(crate) fn station(conversation: &Conversation) -> &str {
+    device_name(conversation).unwrap_or(&conversation.station)
 }
 
 /// The other end, by name where it has one: `example.org:443`, `198.51.100.1:443`; in at most so
 /// many columns, unless it is an address.
-pub(crate) fn remote(talk: &Conversation, longest: usize) -> String {
-    let name = talk
-        .far_name
+pub(crate) fn remote(conversation: &Conversation, longest: usize) -> String {
+    let name = conversation
+        .remote_name
         .as_deref()
         .filter(|name| !name.trim().is_empty());
     let Some(name) = name else {
-        return socket(&talk.far, talk.far_port);
+        return socket(&conversation.remote, conversation.remote_port);
     };
     // The port is seen, however long the name is.
-    let port = match talk.far_port {
+    let port = match conversation.remote_port {
         0 => String::new(),
         port => format!(":{port}"),
     };
@@ -205,8 +213,8 @@ pub(crate) fn socket(address: &str, port: u16) -> String {
 }
 
 /// Name of the protocol, or its number (IANA).
-pub(crate) fn protocol(talk: &Conversation) -> String {
-    match (talk.protocol, talk.protocol_number) {
+pub(crate) fn protocol(conversation: &Conversation) -> String {
+    match (conversation.protocol, conversation.protocol_number) {
         (Some(protocol), _) => protocol.to_string(),
         (None, 1 | 58) => "icmp".to_owned(),
         (None, 47) => "gre".to_owned(),
@@ -235,9 +243,9 @@ mod tests {
             protocol: None,
             station: "198.51.100.1".into(),
             station_port: 443,
-            far: "203.0.113.7".into(),
-            far_port: 61_000,
-            far_name: None,
+            remote: "203.0.113.7".into(),
+            remote_port: 61_000,
+            remote_name: None,
             application: None,
             translated: None,
             behind: Some("192.168.1.2:40000".into()),
@@ -261,24 +269,33 @@ mod tests {
         };
         let mut own = outside.clone();
         own.behind = None;
-        let mut talk = outside;
-        from_inside(&mut talk);
-        assert_eq!(station(&talk), "192.168.1.2");
+        let mut conversation = outside;
+        from_inside(&mut conversation);
+        assert_eq!(station(&conversation), "192.168.1.2");
         assert_eq!(
-            socket(&talk.station, talk.station_port),
+            socket(&conversation.station, conversation.station_port),
             "192.168.1.2:40000"
         );
-        assert_eq!(remote(&talk, 40), "198.51.100.1:443");
-        assert_eq!(talk.translated.as_deref(), Some("203.0.113.7:61000"));
-        assert_eq!((talk.received.bytes, talk.sent.bytes), (2, 1));
-        assert_eq!((talk.rate.received, talk.rate.sent), (4, 3));
+        assert_eq!(remote(&conversation, 40), "198.51.100.1:443");
         assert_eq!(
-            talk.latency.as_ref().and_then(|latency| latency.wan),
+            conversation.translated.as_deref(),
+            Some("203.0.113.7:61000")
+        );
+        assert_eq!(
+            (conversation.received.bytes, conversation.sent.bytes),
+            (2, 1)
+        );
+        assert_eq!((conversation.rate.received, conversation.rate.sent), (4, 3));
+        assert_eq!(
+            conversation
+                .latency
+                .as_ref()
+                .and_then(|latency| latency.wan),
             Some(24.0)
         );
-        let turned = talk.clone();
-        from_inside(&mut talk);
-        assert_eq!(talk, turned, "once");
+        let turned = conversation.clone();
+        from_inside(&mut conversation);
+        assert_eq!(conversation, turned, "once");
         from_inside(&mut own);
         assert_eq!(
             (station(&own), own.station.as_str()),

@@ -27,7 +27,7 @@ A device is anything with its own hardware address at one of the router's ports.
   UP, SENT         to the Internet
   LAN              received and sent without crossing an uplink: other devices,
                    the router itself, multicast
-  TALKS            current conversations
+  CONVS            current conversations
   LAN, WAN         median TCP delay in ms, to the device and to the far end
   SEEN             time since the last packet
 Sums count IP packets, from the first byte of the IP header. Uplinks are left out, because their \
@@ -36,7 +36,7 @@ MADE BY: manufacturer, by the hardware address. \"made up\": the device or its o
 address, as phones do for each network; the manufacturer is unknown, and the address may change.
 
 --equation shows for each port and direction, in packets and bytes:
-  TALKS + UNPLACED + OTHER + LINK = COUNTED
+  CONVS + UNPLACED + OTHER + LINK = COUNTED
 UNPLACED: packets for which no record was free. OTHER: not IP. LINK: headers before IP and padding \
 behind it.
 BEFORE: traffic that the DEVICE counted before weir began; while this number stays the same, no \
@@ -87,7 +87,7 @@ enum SortArg {
     /// LAN traffic since weir began to count, both directions
     Lan,
     /// Number of current conversations
-    Talks,
+    Conversations,
     /// The larger of the two delays
     Latency,
     /// Name, else address
@@ -152,7 +152,7 @@ fn sort(devices: &mut [Device], by: SortArg) {
                 SortArg::Rate => sum(device.rate),
                 SortArg::Bytes => device.received.bytes.saturating_add(device.sent.bytes),
                 SortArg::Lan => in_the_lan(device),
-                SortArg::Talks => device.talks,
+                SortArg::Conversations => device.conversations,
                 SortArg::Recent => device.last_seen,
                 SortArg::Latency | SortArg::Name => device.latency.as_ref().map_or(0, longest),
             };
@@ -206,7 +206,7 @@ fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> 
         ("RECEIVED", Align::Right),
         ("SENT", Align::Right),
         ("LAN", Align::Right),
-        ("TALKS", Align::Right),
+        ("CONVS", Align::Right),
         ("LAN ms", Align::Right),
         ("WAN ms", Align::Right),
         ("SEEN", Align::Right),
@@ -234,7 +234,7 @@ fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> 
             units::bytes(device.received.bytes).into(),
             units::bytes(device.sent.bytes).into(),
             units::bytes(in_the_lan(device)).into(),
-            units::count(device.talks).into(),
+            units::count(device.conversations).into(),
             wait(|latency| latency.lan),
             wait(|latency| latency.wan),
             seen(device.last_seen, answer.now).into(),
@@ -303,7 +303,7 @@ fn name(device: &Device) -> Option<String> {
 fn vendor(device: &Device) -> Cell {
     match &device.vendor {
         Some(vendor) => Cell::from(clipped(&runtime::output::sanitize(vendor), LONGEST_VENDOR)),
-        None if device.made_up => Cell::toned("made up", Tone::Dim),
+        None if device.local_mac => Cell::toned("made up", Tone::Dim),
         None => Cell::or_dash(None::<String>),
     }
 }
@@ -365,7 +365,7 @@ mod tests {
             device("b", None, "A"),
             device("c", Some("c"), "x"),
         ];
-        devices[2].talks = 7;
+        devices[2].conversations = 7;
         devices[1].latency = Some(Latency {
             wan: Some(f64::MAX),
             lan: Some(-1.0),
@@ -378,7 +378,7 @@ mod tests {
         for (by, order) in [
             (SortArg::Rate, "abc"),
             (SortArg::Lan, "cab"),
-            (SortArg::Talks, "cab"),
+            (SortArg::Conversations, "cab"),
             (SortArg::Latency, "bac"),
             (SortArg::Name, "bac"),
         ] {

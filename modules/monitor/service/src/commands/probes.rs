@@ -63,7 +63,7 @@ fn print(probe: &Probe, output: &mut Output<'_>) -> io::Result<()> {
     output.line(&format!("{title}: {word}"))?;
     let mut help = probe.help.clone();
     for (number, what) in [
-        (probe.no_room, "not recorded: no room"),
+        (probe.overflow, "not recorded: no room"),
         (probe.not_measured, "not measured"),
     ] {
         if number > 0 {
@@ -202,7 +202,7 @@ mod tests {
                 count: 7,
                 ..Default::default()
             }],
-            no_room: 3,
+            overflow: 3,
             ..Default::default()
         };
         assert_eq!(

@@ -23,7 +23,7 @@ conversations. Asks the daemon once a second, and continues after a restart of t
   p, ?, q          pause, help, quit
 
 Colour is not used if NO_COLOR is set, and never is the only sign of anything. For scripts, use \
-`weir devices --json` and `weir talks --json`.")]
+`weir devices --json` and `weir conversations --json`.")]
 pub struct TopArgs {
     #[command(flatten)]
     charset: CharsetArg,
@@ -37,7 +37,7 @@ pub fn run(args: &TopArgs) -> Result<(), Error> {
         let what = "`weir top` needs an interactive terminal";
         return Err(Error::new(
             what,
-            "use `weir devices` and `weir talks`, with --json for scripts",
+            "use `weir devices` and `weir conversations`, with --json for scripts",
         ));
     }
     let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

@@ -34,7 +34,7 @@ pub fn probes(text: &mut Exposition, probes: &Probes) {
     }
     text.family(MISSED);
     for probe in active() {
-        text.sample(MISSED, &[&probe.name, "no-room"], probe.no_room);
+        text.sample(MISSED, &[&probe.name, "overflow"], probe.overflow);
         text.sample(MISSED, &[&probe.name, "not-measured"], probe.not_measured);
     }
 }
@@ -139,7 +139,7 @@ mod tests {
                 record("lan0", Some("02:00:00:00:00:02"), Some("NETFILTER_DROP"), 4),
                 record("a\"b\u{1b}", None, Some("IP_CSUM"), 1),
             ],
-            no_room: 2,
+            overflow: 2,
             ..Default::default()
         };
         let delay = Probe {
@@ -187,9 +187,9 @@ mod tests {
              weir_probe_active{probe=\"other\"} 0\n\
              # TYPE weir_probe_missed counter\n\
              # HELP weir_probe_missed Events that a probe could not record.\n\
-             weir_probe_missed_total{probe=\"drops\",cause=\"no-room\"} 2\n\
+             weir_probe_missed_total{probe=\"drops\",cause=\"overflow\"} 2\n\
              weir_probe_missed_total{probe=\"drops\",cause=\"not-measured\"} 0\n\
-             weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"no-room\"} 0\n\
+             weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"overflow\"} 0\n\
              weir_probe_missed_total{probe=\"qdisc-delay\",cause=\"not-measured\"} 0\n\
              # EOF\n"
         );

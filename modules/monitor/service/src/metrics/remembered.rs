@@ -8,7 +8,7 @@ api::metrics! {
     CAPACITY "weir_conversations_capacity" Gauge &[], "Capacity of the conversation table.";
     MEMORY "weir_conversations_memory_bytes" Gauge &[], "Largest memory of remembered \
         conversations.";
-    NO_ROOM "weir_conversations_no_room_packets_total" Counter &[], "Packets of conversations \
+    OVERFLOW "weir_conversations_overflow_packets_total" Counter &[], "Packets of conversations \
         without a free record: only the sums of devices and ports include them.";
 }
 
@@ -18,7 +18,7 @@ pub fn remembered(text: &mut Exposition, remembered: &MonitorStatus) {
         (CONVERSATIONS, remembered.conversations),
         (CAPACITY, remembered.capacity),
         (MEMORY, remembered.memory),
-        (NO_ROOM, remembered.no_room.packets),
+        (OVERFLOW, remembered.overflow.packets),
     ] {
         text.family(metric);
         text.sample(metric, &[], value);

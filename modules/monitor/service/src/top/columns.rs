@@ -132,7 +132,7 @@ impl Column for DeviceColumn {
             Self::Down => ("DOWN b/s", 8, 8, true),
             Self::Up => ("UP b/s", 8, 8, true),
             Self::Minute => ("LAST MINUTE", 15, 30, false),
-            Self::Conversations => ("TALKS", 6, 6, true),
+            Self::Conversations => ("CONVS", 6, 6, true),
             Self::Received => ("RECEIVED", 10, 10, true),
             Self::Sent => ("SENT", 10, 10, true),
             Self::InLan => ("IN LAN", 10, 10, true),
@@ -162,7 +162,7 @@ impl Column for DeviceColumn {
             Self::Down => b.rate.received.cmp(&a.rate.received),
             Self::Up => b.rate.sent.cmp(&a.rate.sent),
             Self::Minute => rate(b.rate).cmp(&rate(a.rate)),
-            Self::Conversations => b.talks.cmp(&a.talks),
+            Self::Conversations => b.conversations.cmp(&a.conversations),
             Self::Received => b.received.bytes.cmp(&a.received.bytes),
             Self::Sent => b.sent.bytes.cmp(&a.sent.bytes),
             Self::InLan => in_the_lan(b).cmp(&in_the_lan(a)),
@@ -264,14 +264,14 @@ impl Column for ConversationColumn {
     }
 
     fn order(self, a: &Conversation, b: &Conversation) -> Ordering {
-        let wait = |talk: &Conversation| talk.latency.clone().unwrap_or_default();
+        let wait = |conversation: &Conversation| conversation.latency.clone().unwrap_or_default();
         let text =
             |of: &dyn Fn(&Conversation) -> String| of(a).to_lowercase().cmp(&of(b).to_lowercase());
         let first = match self {
             Self::Remote | Self::Application | Self::Protocol | Self::Hook | Self::Uplink => {
-                text(&|talk| remote(talk, usize::MAX))
+                text(&|conversation| remote(conversation, usize::MAX))
             }
-            Self::Device | Self::Station => text(&|talk| sanitize(station(talk))),
+            Self::Device | Self::Station => text(&|conversation| sanitize(station(conversation))),
             Self::Down => b.rate.received.cmp(&a.rate.received),
             Self::Up => b.rate.sent.cmp(&a.rate.sent),
             Self::Received => b.received.bytes.cmp(&a.received.bytes),
@@ -320,7 +320,7 @@ mod tests {
         };
         assert_eq!(
             titles(58),
-            ["DEVICE", "DOWN b/s", "UP b/s", "LAST MINUTE", "TALKS"]
+            ["DEVICE", "DOWN b/s", "UP b/s", "LAST MINUTE", "CONVS"]
         );
         assert_eq!(
             titles(78),
@@ -331,7 +331,7 @@ mod tests {
                 "LAST MINUTE",
                 "RECEIVED",
                 "SENT",
-                "TALKS"
+                "CONVS"
             ]
         );
         assert!(titles(10).is_empty());

@@ -14,18 +14,20 @@ pub(super) fn device(device: &Device, wanted: &str) -> bool {
 }
 
 /// Returns true if an end, the device, protocol, application or uplink contains the text.
-pub(super) fn conversation(talk: &Conversation, wanted: &str) -> bool {
+pub(super) fn conversation(conversation: &Conversation, wanted: &str) -> bool {
     if wanted.is_empty() {
         return true;
     }
     let ends = [
-        remote(talk, usize::MAX),
-        socket(&talk.far, talk.far_port),
-        socket(&talk.station, talk.station_port),
-        protocol(talk),
+        remote(conversation, usize::MAX),
+        socket(&conversation.remote, conversation.remote_port),
+        socket(&conversation.station, conversation.station_port),
+        protocol(conversation),
     ];
-    let words = [&talk.application, &talk.uplink].into_iter().flatten();
-    let own = [station(talk), &talk.mac];
+    let words = [&conversation.application, &conversation.uplink]
+        .into_iter()
+        .flatten();
+    let own = [station(conversation), &conversation.mac];
     let texts = ends.iter().chain(words).map(String::as_str);
     contains(own.into_iter().chain(texts), wanted)
 }

@@ -36,10 +36,10 @@ fn ask(
 ) -> Result<(answers::Devices, Option<answers::Conversations>), ClientError> {
     let client = Client::new(socket)?;
     let devices = client.get("/v1/devices")?;
-    let talks = request
+    let conversations = request
         .conversations
         .as_ref()
-        .map(|talks| client.get(&with_query("/v1/talks", talks)))
+        .map(|conversations| client.get(&with_query("/v1/conversations", conversations)))
         .transpose()?;
-    Ok((devices, talks))
+    Ok((devices, conversations))
 }

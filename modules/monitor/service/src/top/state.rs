@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_secs(3);
 
 /// Conversations that are asked for: more than anyone scrolls through, and some 300 KB of JSON.
-const TALKS: u32 = 500;
+const CONVS: u32 = 500;
 
 /// Letters of a filter.
 const LONGEST_FILTER: usize = 64;
@@ -148,7 +148,7 @@ impl State {
                 device: device.clone(),
                 port: None,
                 sort,
-                limit: TALKS,
+                limit: CONVS,
             }),
         }
     }
@@ -161,17 +161,17 @@ impl State {
         }
         match answer.got {
             Err(trouble) => self.problem = Some(trouble),
-            Ok((devices, talks)) => {
+            Ok((devices, conversations)) => {
                 self.problem = None;
                 self.samples.add(&devices, now);
                 self.devices = Some(devices);
                 // The user may have changed the view meanwhile.
                 if answer.asked == self.wanted() {
-                    self.conversations = talks;
+                    self.conversations = conversations;
                     if let (View::Conversations(None), Some(answer)) =
                         (&self.view, &mut self.conversations)
                     {
-                        answer.talks.iter_mut().for_each(from_inside);
+                        answer.conversations.iter_mut().for_each(from_inside);
                     }
                 } else {
                     self.next = now;
@@ -353,9 +353,12 @@ impl State {
 
     /// Conversations to list, in order.
     pub(super) fn listed_conversations(&self) -> Vec<&Conversation> {
-        let all = self.conversations.iter().flat_map(|answer| &answer.talks);
+        let all = self
+            .conversations
+            .iter()
+            .flat_map(|answer| &answer.conversations);
         let mut listed: Vec<&Conversation> = all
-            .filter(|talk| find::conversation(talk, &self.filter))
+            .filter(|conversation| find::conversation(conversation, &self.filter))
             .collect();
         listed.sort_by(|a, b| {
             turned(
@@ -376,17 +379,22 @@ impl State {
     fn ids(&self) -> Vec<u64> {
         self.listed_conversations()
             .into_iter()
-            .map(|talk| talk.id)
+            .map(|conversation| conversation.id)
             .collect()
     }
 
     /// The conversation that is chosen.
     pub(super) fn chosen_conversation(&self) -> Option<&Conversation> {
         let listed = self.listed_conversations();
-        let id = self
-            .conversation_list
-            .chosen(&listed.iter().map(|talk| talk.id).collect::<Vec<_>>())?;
-        listed.into_iter().find(|talk| talk.id == id)
+        let id = self.conversation_list.chosen(
+            &listed
+                .iter()
+                .map(|conversation| conversation.id)
+                .collect::<Vec<_>>(),
+        )?;
+        listed
+            .into_iter()
+            .find(|conversation| conversation.id == id)
     }
 
     /// The device whose conversations are shown.

@@ -46,9 +46,9 @@ pub(super) fn draw(state: &mut State, now: Duration, area: Rect, buffer: &mut Bu
     if state.help {
         detail::help(list, &mut pen);
     } else if state.detail
-        && let Some(talk) = state.chosen_conversation()
+        && let Some(conversation) = state.chosen_conversation()
     {
-        detail::conversation(state, &talk.clone(), list, &mut pen);
+        detail::conversation(state, &conversation.clone(), list, &mut pen);
     } else {
         state.detail = false;
         match state.view {
@@ -69,15 +69,15 @@ fn title(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) {
     let mut text = "weir top".to_owned();
     if let Some(answer) = &state.devices {
         let stations = answer.devices.iter().filter(|device| !device.uplink);
-        let talks = stations
+        let conversations = stations
             .clone()
-            .map(|device| device.talks)
+            .map(|device| device.conversations)
             .fold(0, u64::saturating_add);
         let number = units::count(u64::try_from(stations.count()).unwrap_or(u64::MAX));
         let since = units::duration(answer.now.saturating_sub(answer.since));
         text.push_str(&format!(
-            "  {number} devices  {} talks  counted for {since}",
-            units::count(talks)
+            "  {number} devices  {} conversations  counted for {since}",
+            units::count(conversations)
         ));
     }
     pen.line(area, 0, &text, bold);
@@ -278,7 +278,7 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
                     }
                     return;
                 }
-                DeviceColumn::Conversations => units::count(device.talks),
+                DeviceColumn::Conversations => units::count(device.conversations),
                 DeviceColumn::Received => units::bytes(device.received.bytes),
                 DeviceColumn::Sent => units::bytes(device.sent.bytes),
                 DeviceColumn::InLan => units::bytes(in_the_lan(device)),
@@ -300,7 +300,7 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
 
 fn conversations(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
     let listed: Vec<Conversation> = state.listed_conversations().into_iter().cloned().collect();
-    let ids: Vec<u64> = listed.iter().map(|talk| talk.id).collect();
+    let ids: Vec<u64> = listed.iter().map(|conversation| conversation.id).collect();
     if listed.is_empty() {
         let why = if state.conversations.is_none() {
             "asking…"
@@ -319,25 +319,29 @@ fn conversations(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
         (&ids, &listed),
         area,
         pen,
-        |pen, column, talk, place, right| {
+        |pen, column, conversation, place, right| {
             let wait = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), units::milliseconds);
-            let latency = || talk.latency.clone().unwrap_or_default();
+            let latency = || conversation.latency.clone().unwrap_or_default();
             let text = match column {
-                ConversationColumn::Remote => remote(talk, usize::from(place.width)),
-                ConversationColumn::Device => station(talk).to_owned(),
-                ConversationColumn::Down => units::count(talk.rate.received),
-                ConversationColumn::Up => units::count(talk.rate.sent),
-                ConversationColumn::Received => units::bytes(talk.received.bytes),
-                ConversationColumn::Sent => units::bytes(talk.sent.bytes),
-                ConversationColumn::Application => talk.application.clone().unwrap_or_default(),
-                ConversationColumn::Protocol => protocol(talk),
+                ConversationColumn::Remote => remote(conversation, usize::from(place.width)),
+                ConversationColumn::Device => station(conversation).to_owned(),
+                ConversationColumn::Down => units::count(conversation.rate.received),
+                ConversationColumn::Up => units::count(conversation.rate.sent),
+                ConversationColumn::Received => units::bytes(conversation.received.bytes),
+                ConversationColumn::Sent => units::bytes(conversation.sent.bytes),
+                ConversationColumn::Application => {
+                    conversation.application.clone().unwrap_or_default()
+                }
+                ConversationColumn::Protocol => protocol(conversation),
                 ConversationColumn::Lan => wait(latency().lan),
                 ConversationColumn::Wan => wait(latency().wan),
-                ConversationColumn::Hook => talk
+                ConversationColumn::Hook => conversation
                     .hook
                     .map_or_else(|| "-".to_owned(), |hook| hook.to_string()),
-                ConversationColumn::Uplink => talk.uplink.clone().unwrap_or_default(),
-                ConversationColumn::Station => socket(&talk.station, talk.station_port),
+                ConversationColumn::Uplink => conversation.uplink.clone().unwrap_or_default(),
+                ConversationColumn::Station => {
+                    socket(&conversation.station, conversation.station_port)
+                }
             };
             pen.text(place, &text, Style::new(), right);
         },

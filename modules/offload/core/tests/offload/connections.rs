@@ -186,7 +186,7 @@ fn addresses_that_are_not_forwarded_are_declined() {
     let c = tcp(1, "10.0.0.2:1", "10.0.0.2:80");
     assert_eq!(
         verdict(Settings::default(), &c),
-        Some(DeclineReason::SelfTalk)
+        Some(DeclineReason::SameEndpoints)
     );
 }
 

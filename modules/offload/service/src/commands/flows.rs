@@ -27,7 +27,7 @@ Examples:
   weir flows --sort bytes --limit 20
   weir flows --address 192.168.1.0/24 --port 443
   weir flows --state declined
-  weir flows --follow --sort packets
+  weir flows --watch --sort packets
   weir flows --json | jq '.flows[].reason.code' | sort | uniq -c")]
 pub struct FlowsArgs {
     /// Only connections with this port on either side, before or after NAT
@@ -49,12 +49,12 @@ pub struct FlowsArgs {
     /// Sort, largest or oldest first
     #[arg(long)]
     sort: Option<SortArg>,
-    /// Show at most this many [default with --follow: 20]
+    /// Show at most this many [default with --watch: 20]
     #[arg(long, value_name = "NUMBER")]
     limit: Option<u32>,
     /// Repeat every second, until interrupted
-    #[arg(long, conflicts_with = "json")]
-    follow: bool,
+    #[arg(short, long, conflicts_with = "json")]
+    watch: bool,
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
@@ -81,7 +81,7 @@ enum SortArg {
     Age,
 }
 
-const FOLLOW_LIMIT: u32 = 20;
+const WATCH_LIMIT: u32 = 20;
 const FOLLOW_EVERY: Duration = Duration::from_secs(1);
 /// Cursor to the upper left, and nothing below it (ECMA-48 CUP, ED).
 const CLEAR: &str = "\x1b[H\x1b[J";
@@ -106,7 +106,7 @@ impl FlowsArgs {
                 SortArg::Packets => Sort::Packets,
                 SortArg::Age => Sort::Age,
             }),
-            limit: self.limit.or(self.follow.then_some(FOLLOW_LIMIT)),
+            limit: self.limit.or(self.watch.then_some(WATCH_LIMIT)),
         }
     }
 }
@@ -126,7 +126,7 @@ pub fn run(args: &FlowsArgs, output: &mut Output<'_>) -> Result<(), Error> {
         client.copy(&with_query("/v1/flows", &filter), output.raw())?;
         return Ok(output.line("")?);
     }
-    if !args.follow {
+    if !args.watch {
         return print(&client, &filter, output);
     }
     loop {

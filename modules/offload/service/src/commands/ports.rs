@@ -59,7 +59,7 @@ fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     for port in ports {
         let tone = match port.hook {
             Some(_) => Tone::Good,
-            None if !port.stack.stands_on.is_empty() => Tone::Dim,
+            None if !port.stack.lower_devices.is_empty() => Tone::Dim,
             None => Tone::Warn,
         };
         let hook = Cell::toned(word(port), tone);
@@ -83,7 +83,7 @@ fn print(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
 fn word(port: &Port) -> String {
     match port.hook {
         Some(hook) => hook.to_string(),
-        None if !port.stack.stands_on.is_empty() => "below".to_owned(),
+        None if !port.stack.lower_devices.is_empty() => "below".to_owned(),
         None => "none".to_owned(),
     }
 }
@@ -111,7 +111,7 @@ fn reasons(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
 fn stacks(ports: &[Port], output: &mut Output<'_>) -> io::Result<()> {
     let carried = ports
         .iter()
-        .filter(|port| port.stack.stands_on.is_empty() && !port.stack.carries.is_empty());
+        .filter(|port| port.stack.lower_devices.is_empty() && !port.stack.carries.is_empty());
     let carried = alike(carried.map(|port| (port, &port.stack.carries)));
     let limits = ports.iter().flat_map(|port| {
         port.stack
@@ -199,7 +199,7 @@ mod tests {
             ..PortStack::default()
         };
         let above = PortStack {
-            stands_on: names(&["lan0", "lan1"]),
+            lower_devices: names(&["lan0", "lan1"]),
             ..PortStack::default()
         };
         let (xdp, here) = (Some(Hook::Xdp), "its packets are forwarded at lan0, lan1");

@@ -137,7 +137,7 @@ fn what_is_called_back_ends_at_once_and_for_ever() {
     let Some(Change::Persist(kept)) = out.iter().find(|c| matches!(c, Change::Persist(_))) else {
         panic!("not kept");
     };
-    assert_eq!((kept.invalidated, kept.used), (Some(WALL), HOUR / 2));
+    assert_eq!((kept.revoked, kept.used), (Some(WALL), HOUR / 2));
     assert_eq!(guests.next(HOUR / 2), None);
     let again = redeem(
         &mut guests,

@@ -124,7 +124,7 @@ impl Record {
     /// Returns true if the voucher's time is paused until the next packet.
     fn rests(&self) -> bool {
         let voucher = &self.voucher;
-        let begun = voucher.activated.is_some() && voucher.invalidated.is_none();
+        let begun = voucher.activated.is_some() && voucher.revoked.is_none();
         voucher.online && begun && self.since.is_none() && voucher.over.is_none()
     }
 
@@ -210,7 +210,7 @@ impl Record {
     pub fn revoke(&mut self, (now, wall): (Millis, u64), out: &mut Vec<Change>) -> Vec<Mac> {
         let macs = self.macs();
         self.voucher.users.clear();
-        self.voucher.invalidated.get_or_insert(wall);
+        self.voucher.revoked.get_or_insert(wall);
         out.push(self.persist_change(now));
         self.since = None;
         macs
@@ -258,11 +258,11 @@ impl Record {
         if let Some(activated) = note.activated {
             voucher.activated.get_or_insert(activated.min(wall));
         }
-        let called_back = voucher.invalidated.is_none() && note.invalidated.is_some();
+        let called_back = voucher.revoked.is_none() && note.revoked.is_some();
         if called_back {
-            voucher.invalidated = note.invalidated;
+            voucher.revoked = note.revoked;
             self.since = None;
-        } else if voucher.activated.is_some() && voucher.invalidated.is_none() && !voucher.online {
+        } else if voucher.activated.is_some() && voucher.revoked.is_none() && !voucher.online {
             self.since.get_or_insert(now);
         }
         let used = voucher.used;

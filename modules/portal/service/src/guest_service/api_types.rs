@@ -60,7 +60,7 @@ pub fn voucher(voucher: &Voucher, used: Millis, wall: u64, node: &Node) -> Porta
             State::Available => "available",
             State::Active => "active",
             State::Expired => "expired",
-            State::Invalidated => "invalidated",
+            State::Revoked => "revoked",
         }
         .to_owned(),
         duration: voucher.duration,
@@ -76,7 +76,7 @@ pub fn voucher(voucher: &Voucher, used: Millis, wall: u64, node: &Node) -> Porta
         until: voucher.until,
         created: voucher.created,
         activated: voucher.activated,
-        invalidated: voucher.invalidated,
+        revoked: voucher.revoked,
         users: voucher
             .users
             .iter()

@@ -72,7 +72,7 @@ impl Node {
             for (voucher, used) in all {
                 let signed = voucher.signed;
                 // Other nodes report what this node only learned from them.
-                let own = voucher.here.is_some() || voucher.invalidated.is_some();
+                let own = voucher.here.is_some() || voucher.revoked.is_some();
                 if (own || signed.is_none())
                     && let Some(signed) = signed.or_else(|| voucher.sign(&key))
                 {

@@ -41,8 +41,8 @@ fn suggestion(said: &Suggestion) -> SetupSuggestion {
         details: details(&said.details),
         lan: said.lan.as_ref().map(lan),
         why: said.why.clone(),
-        sure: said.sure,
-        untold: said.untold.clone(),
+        confident: said.confident,
+        open_questions: said.open_questions.clone(),
     }
 }
 

@@ -94,11 +94,11 @@ fn print(found: &Found, output: &mut Output<'_>) -> std::io::Result<()> {
             output.field(name, &values.join(", "))?;
         }
     }
-    if !said.untold.is_empty() {
+    if !said.open_questions.is_empty() {
         output.line("Could not be determined:")?;
     }
-    for untold in &said.untold {
-        paragraph(untold, "  ", output)?;
+    for open_questions in &said.open_questions {
+        paragraph(open_questions, "  ", output)?;
     }
     Ok(())
 }
@@ -115,7 +115,7 @@ fn heading(said: &Suggestion) -> (String, Tone) {
         .vlan
         .map(|number| format!(" in VLAN {number}"))
         .unwrap_or_default();
-    match said.sure {
+    match said.confident {
         true => (format!("Use {what}{vlan}"), Tone::Good),
         false => (format!("Probably {what}{vlan}"), Tone::Warn),
     }

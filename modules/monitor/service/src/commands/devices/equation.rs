@@ -12,7 +12,7 @@ pub(super) fn print(answer: &Devices, ports: &[Port], output: &mut Output<'_>) -
         ("PORT", Align::Left),
         ("WAY", Align::Left),
         ("UNIT", Align::Left),
-        ("TALKS", Align::Right),
+        ("CONVS", Align::Right),
         ("UNPLACED", Align::Right),
         ("OTHER", Align::Right),
         ("LINK", Align::Right),
@@ -62,7 +62,7 @@ fn outgoing(total: &Traffic) -> (u64, u64) {
 /// Sums of a port in one direction, in one unit.
 struct Line {
     unit: &'static str,
-    talks: u64,
+    conversations: u64,
     unplaced: u64,
     other: u64,
     /// Of bytes only.
@@ -72,7 +72,7 @@ struct Line {
 impl Line {
     fn counted(&self) -> u64 {
         let parts = [
-            self.talks,
+            self.conversations,
             self.unplaced,
             self.other,
             self.link.unwrap_or(0),
@@ -85,14 +85,14 @@ fn lines(sums: &PortCounters) -> [Line; 2] {
     [
         Line {
             unit: "packets",
-            talks: sums.talks.packets,
+            conversations: sums.conversations.packets,
             unplaced: sums.unplaced.packets,
             other: sums.other.packets,
             link: None,
         },
         Line {
             unit: "bytes",
-            talks: sums.talks.bytes,
+            conversations: sums.conversations.bytes,
             unplaced: sums.unplaced.bytes,
             other: sums.other.bytes,
             link: Some(sums.link),
@@ -112,7 +112,7 @@ fn row(port: &str, way: &'static str, line: &Line, device: Option<u64>) -> [Cell
         if first && way == "in" { port } else { "" }.into(),
         if first { way } else { "" }.into(),
         line.unit.into(),
-        line.talks.to_string().into(),
+        line.conversations.to_string().into(),
         line.unplaced.to_string().into(),
         line.other.to_string().into(),
         Cell::or_dash(line.link.map(|link| link.to_string())),

@@ -20,7 +20,7 @@ fn device(mac: &str, name: &str, down: u64) -> Device {
 }
 
 /// A conversation of a device.
-fn talk(id: u64, mac: &str, far_name: &str, down: u64) -> Conversation {
+fn conversation(id: u64, mac: &str, remote_name: &str, down: u64) -> Conversation {
     Conversation {
         id,
         port: "lan0".into(),
@@ -31,9 +31,9 @@ fn talk(id: u64, mac: &str, far_name: &str, down: u64) -> Conversation {
         protocol: None,
         station: "192.168.1.2".into(),
         station_port: 40_000,
-        far: "198.51.100.1".into(),
-        far_port: 443,
-        far_name: Some(far_name.into()),
+        remote: "198.51.100.1".into(),
+        remote_port: 443,
+        remote_name: Some(remote_name.into()),
         application: None,
         translated: None,
         behind: None,
@@ -66,14 +66,14 @@ fn devices(devices: &[Device]) -> Devices {
     }
 }
 
-fn good(asked: Request, of: &[Device], talks: &[Conversation]) -> Response {
-    let talks = asked.conversations.is_some().then(|| Conversations {
+fn good(asked: Request, of: &[Device], conversations: &[Conversation]) -> Response {
+    let conversations = asked.conversations.is_some().then(|| Conversations {
         total: 0,
-        talks: talks.to_vec(),
+        conversations: conversations.to_vec(),
     });
     Response {
         asked,
-        got: Ok((devices(of), talks)),
+        got: Ok((devices(of), conversations)),
     }
 }
 
@@ -202,17 +202,22 @@ fn goes_in_and_out_again() {
     let query = asked.conversations.clone().expect("conversations");
     assert_eq!(
         (query.device.as_deref(), query.sort, query.limit),
-        (Some("b"), ConversationSort::Rate, TALKS)
+        (Some("b"), ConversationSort::Rate, CONVS)
     );
     let two = [
-        talk(1, "b", "slow.example", 1),
-        talk(2, "b", "fast.example", 9),
+        conversation(1, "b", "slow.example", 1),
+        conversation(2, "b", "fast.example", 9),
     ];
     state.answer(good(asked, &[device("b", "tv", 1)], &two), at(300));
     assert_eq!(state.ids(), [2, 1]);
     state.key(Key::End, at(300));
     state.key(Key::Enter, at(300));
-    assert!(state.detail && state.chosen_conversation().is_some_and(|talk| talk.id == 1));
+    assert!(
+        state.detail
+            && state
+                .chosen_conversation()
+                .is_some_and(|conversation| conversation.id == 1)
+    );
     state.key(Key::Esc, at(300));
     assert!(!state.detail);
     state.key(Key::Esc, at(300));
@@ -233,7 +238,7 @@ fn an_answer_for_another_view_is_not_shown_in_this() {
         .expect("asks for what is shown, at once");
     state.key(Key::Esc, at(1003));
     state.key(Key::Char('c'), at(1003));
-    state.answer(good(asked, &[], &[talk(1, "a", "x", 1)]), at(1004));
+    state.answer(good(asked, &[], &[conversation(1, "a", "x", 1)]), at(1004));
     assert!(state.conversations.is_none(), "that was of one device");
 }
 
@@ -243,7 +248,7 @@ fn what_is_seen_outside_is_turned_in_the_list_of_all() {
         let mut state = state();
         state.key(key, at(200));
         let asked = state.tick(at(200)).expect("asks");
-        let mut own = talk(1, "a", "far", 7);
+        let mut own = conversation(1, "a", "far", 7);
         own.outside = true;
         state.answer(good(asked, &[device("a", "x", 1)], &[own]), at(201));
         let listed = state.listed_conversations();
@@ -309,8 +314,8 @@ proptest! {
             state.key(key, at(now));
             if let Some(asked) = state.tick(at(now)) {
                 let some: Vec<_> = (0..known).map(|n| device(&n.to_string(), "\u{202e}x", u64::MAX - n as u64)).collect();
-                let talks: Vec<_> = (0..known).map(|n| talk(n as u64, "0", "y", u64::MAX)).collect();
-                state.answer(if answers { good(asked, &some, &talks) } else { bad(asked) }, at(now));
+                let conversations: Vec<_> = (0..known).map(|n| conversation(n as u64, "0", "y", u64::MAX)).collect();
+                state.answer(if answers { good(asked, &some, &conversations) } else { bad(asked) }, at(now));
             }
             prop_assert!(state.filter.chars().count() <= LONGEST_FILTER);
             prop_assert!(state.patience(at(now)) <= EVERY);

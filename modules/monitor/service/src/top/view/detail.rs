@@ -18,7 +18,7 @@ pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> 
         let total = state
             .conversations
             .as_ref()
-            .map(|talks| units::count(talks.total));
+            .map(|conversations| units::count(conversations.total));
         let total = total
             .map(|total| format!(", {total} of them"))
             .unwrap_or_default();
@@ -99,17 +99,22 @@ fn radio(wifi: &Wifi) -> Option<String> {
 }
 
 /// Draws all details of a conversation.
-pub(super) fn conversation(state: &State, talk: &Conversation, area: Rect, pen: &mut Pen<'_>) {
+pub(super) fn conversation(
+    state: &State,
+    conversation: &Conversation,
+    area: Rect,
+    pen: &mut Pen<'_>,
+) {
     let now = state
         .devices
         .as_ref()
-        .map_or(talk.last_seen, |answer| answer.now);
+        .map_or(conversation.last_seen, |answer| answer.now);
     let ago = |when: u64| format!("{} ago", units::duration(now.saturating_sub(when)));
-    let place = match talk.vlan {
-        Some(vlan) => format!("{}, VLAN {vlan}", talk.port),
-        None => talk.port.clone(),
+    let place = match conversation.vlan {
+        Some(vlan) => format!("{}, VLAN {vlan}", conversation.port),
+        None => conversation.port.clone(),
     };
-    let by = match talk.hook {
+    let by = match conversation.hook {
         Some(hook) => format!("weir, by {}", hook.to_string().to_uppercase()),
         None => "the kernel".to_owned(),
     };
@@ -121,28 +126,41 @@ pub(super) fn conversation(state: &State, talk: &Conversation, area: Rect, pen: 
             units::count(count.packets)
         )
     };
-    let latency = talk.latency.clone().unwrap_or_default();
-    let again = talk
+    let latency = conversation.latency.clone().unwrap_or_default();
+    let again = conversation
         .latency
         .as_ref()
         .map(|latency| units::count(latency.retransmissions));
     let fields = [
         (
             "device",
-            Some(format!("{}  {}  at {place}", station(talk), talk.mac)),
+            Some(format!(
+                "{}  {}  at {place}",
+                station(conversation),
+                conversation.mac
+            )),
         ),
-        ("protocol", Some(protocol(talk))),
-        ("used for", talk.application.clone()),
-        ("near end", Some(socket(&talk.station, talk.station_port))),
-        ("leaves as", talk.translated.clone()),
-        ("uplink", talk.uplink.clone()),
-        ("far end", Some(socket(&talk.far, talk.far_port))),
-        ("its name", talk.far_name.clone()),
-        ("down", Some(way(talk.rate.received, talk.received))),
-        ("up", Some(way(talk.rate.sent, talk.sent))),
+        ("protocol", Some(protocol(conversation))),
+        ("used for", conversation.application.clone()),
+        (
+            "near end",
+            Some(socket(&conversation.station, conversation.station_port)),
+        ),
+        ("leaves as", conversation.translated.clone()),
+        ("uplink", conversation.uplink.clone()),
+        (
+            "far end",
+            Some(socket(&conversation.remote, conversation.remote_port)),
+        ),
+        ("its name", conversation.remote_name.clone()),
+        (
+            "down",
+            Some(way(conversation.rate.received, conversation.received)),
+        ),
+        ("up", Some(way(conversation.rate.sent, conversation.sent))),
         ("forwarded by", Some(by)),
-        ("began", Some(ago(talk.first_seen))),
-        ("last seen", Some(ago(talk.last_seen))),
+        ("began", Some(ago(conversation.first_seen))),
+        ("last seen", Some(ago(conversation.last_seen))),
         ("waits", waits(&latency)),
         (
             "sent again",

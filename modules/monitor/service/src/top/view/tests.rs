@@ -84,16 +84,17 @@ fn household(second: u64) -> Devices {
     };
     let call = 2_400_000 + second % 7 * 110_000;
     let backup = if second > 35 { 8_800_000 } else { 12_000 };
-    let device = |mac: u8, name: Option<&str>, address: &str, received, sent, talks| Device {
-        mac: format!("02:00:5e:10:00:{mac:02x}"),
-        name: name.map(Into::into),
-        addresses: vec![address.into()],
-        port: "lan0".into(),
-        rate: Rate { received, sent },
-        talks,
-        last_seen: 1_700_000_000 + second,
-        ..Device::default()
-    };
+    let device =
+        |mac: u8, name: Option<&str>, address: &str, received, sent, conversations| Device {
+            mac: format!("02:00:5e:10:00:{mac:02x}"),
+            name: name.map(Into::into),
+            addresses: vec![address.into()],
+            port: "lan0".into(),
+            rate: Rate { received, sent },
+            conversations,
+            last_seen: 1_700_000_000 + second,
+            ..Device::default()
+        };
     let mut tv = device(0x21, Some("tv"), "192.168.1.21", film, film / 60, 4);
     tv.received = gigabytes(41.2);
     tv.sent = gigabytes(0.6);
@@ -159,37 +160,38 @@ fn household(second: u64) -> Devices {
     }
 }
 
-fn talks() -> Conversations {
-    let talk = |id, port, far_name: Option<&str>, application: &str, rate, received| Conversation {
-        id,
-        port: "lan0".into(),
-        vlan: None,
-        mac: "02:00:5e:10:00:07".into(),
-        device: Some("laptop".into()),
-        protocol_number: 17,
-        protocol: Some(Protocol::Udp),
-        station: "192.168.1.7".into(),
-        station_port: port,
-        far: format!("198.51.100.{id}"),
-        far_port: 443,
-        far_name: far_name.map(Into::into),
-        application: Some(application.into()),
-        translated: Some(format!("203.0.113.7:{port}")),
-        behind: None,
-        outside: false,
-        lan: false,
-        uplink: Some("wan0".into()),
-        received: gigabytes(received),
-        sent: gigabytes(received / 3.0),
-        rate,
-        hook: Some(Hook::Xdp),
-        first_seen: 1_699_999_000,
-        last_seen: 1_700_000_059,
-        latency: None,
-    };
+fn conversations() -> Conversations {
+    let conversation =
+        |id, port, remote_name: Option<&str>, application: &str, rate, received| Conversation {
+            id,
+            port: "lan0".into(),
+            vlan: None,
+            mac: "02:00:5e:10:00:07".into(),
+            device: Some("laptop".into()),
+            protocol_number: 17,
+            protocol: Some(Protocol::Udp),
+            station: "192.168.1.7".into(),
+            station_port: port,
+            remote: format!("198.51.100.{id}"),
+            remote_port: 443,
+            remote_name: remote_name.map(Into::into),
+            application: Some(application.into()),
+            translated: Some(format!("203.0.113.7:{port}")),
+            behind: None,
+            outside: false,
+            lan: false,
+            uplink: Some("wan0".into()),
+            received: gigabytes(received),
+            sent: gigabytes(received / 3.0),
+            rate,
+            hook: Some(Hook::Xdp),
+            first_seen: 1_699_999_000,
+            last_seen: 1_700_000_059,
+            latency: None,
+        };
     let rate = |received, sent| Rate { received, sent };
     let mut list = vec![
-        talk(
+        conversation(
             1,
             50_112,
             Some("meet.example.net"),
@@ -197,7 +199,7 @@ fn talks() -> Conversations {
             rate(2_700_000, 2_450_000),
             0.41,
         ),
-        talk(
+        conversation(
             2,
             50_340,
             Some("www.example.com"),
@@ -205,7 +207,7 @@ fn talks() -> Conversations {
             rate(210_000, 9_000),
             0.012,
         ),
-        talk(3, 41_000, None, "other", rate(0, 0), 0.0004),
+        conversation(3, 41_000, None, "other", rate(0, 0), 0.0004),
     ];
     list[1].protocol = Some(Protocol::Tcp);
     list[1].latency = Some(Latency {
@@ -217,7 +219,7 @@ fn talks() -> Conversations {
     list[2].hook = None;
     Conversations {
         total: 3,
-        talks: list,
+        conversations: list,
     }
 }
 
@@ -242,7 +244,7 @@ fn looking_in(charset: Charset) -> State {
     state.answer(
         Response {
             asked,
-            got: Ok((household(60), Some(talks()))),
+            got: Ok((household(60), Some(conversations()))),
         },
         now,
     );
@@ -264,13 +266,13 @@ fn pictures_are_as_drawn() {
         &screen(&mut state(Charset::Ascii), 60, 16),
     );
     golden(
-        "top-talks.txt",
+        "top-conversations.txt",
         &screen(&mut looking_in(Charset::Unicode), 100, 20),
     );
     let mut detail = looking_in(Charset::Unicode);
     detail.key(Key::Down, Duration::ZERO);
     detail.key(Key::Enter, Duration::ZERO);
-    golden("top-talk.txt", &screen(&mut detail, 100, 24));
+    golden("top-conversation.txt", &screen(&mut detail, 100, 24));
     let mut help = state(Charset::Unicode);
     help.key(Key::Char('?'), Duration::ZERO);
     golden("top-help.txt", &screen(&mut help, 80, 24));
@@ -355,15 +357,15 @@ fn hostile_names_are_never_interpreted() {
             device.mac = format!("{name}{}", device.mac);
         }
         answer.ports[0].name.clone_from(&name);
-        let mut spoken = talks();
-        for talk in &mut spoken.talks {
-            talk.device = Some(name.clone());
-            talk.far_name = Some(name.clone());
-            talk.far.clone_from(&name);
-            talk.station.clone_from(&name);
-            talk.application = Some(name.clone());
-            talk.uplink = Some(name.clone());
-            talk.translated = Some(name.clone());
+        let mut spoken = conversations();
+        for conversation in &mut spoken.conversations {
+            conversation.device = Some(name.clone());
+            conversation.remote_name = Some(name.clone());
+            conversation.remote.clone_from(&name);
+            conversation.station.clone_from(&name);
+            conversation.application = Some(name.clone());
+            conversation.uplink = Some(name.clone());
+            conversation.translated = Some(name.clone());
         }
         for keys in ["", "?", "c", "c>", "\n", "\n\n", "/\u{1b}\u{202e}"] {
             let mut state = State::new(Charset::Unicode, true);
@@ -443,7 +445,7 @@ proptest! {
         let mut state = looking_in(Charset::Unicode);
         for key in keys {
             state.key(key, Duration::from_secs(60));
-            state.conversations = Some(talks());
+            state.conversations = Some(conversations());
             let area = Rect::new(0, 0, columns, rows);
             let mut buffer = Buffer::empty(area);
             draw(&mut state, Duration::from_secs(60), area, &mut buffer);

@@ -79,7 +79,7 @@ fn in_order(ports: &[Port]) -> Vec<(bool, &Port)> {
     let by_name: HashMap<&str, &Port> = ports.iter().map(|p| (p.name.as_str(), p)).collect();
     let lowest: Vec<&Port> = ports
         .iter()
-        .filter(|port| port.stack.stands_on.is_empty())
+        .filter(|port| port.stack.lower_devices.is_empty())
         .collect();
     let mut order = Vec::new();
     let mut named = HashSet::new();
@@ -98,7 +98,7 @@ fn in_order(ports: &[Port]) -> Vec<(bool, &Port)> {
                 };
                 if named.insert(upper.index) {
                     uppers.push((true, *upper));
-                    let below = upper.stack.stands_on.iter().rev();
+                    let below = upper.stack.lower_devices.iter().rev();
                     todo.extend(below.filter_map(|name| by_name.get(name.as_str())));
                 }
             }
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    fn port(index: u32, name: &str, carries: &[&str], stands_on: &[&str]) -> Port {
+    fn port(index: u32, name: &str, carries: &[&str], lower_devices: &[&str]) -> Port {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect();
         Port {
             name: name.into(),
@@ -139,7 +139,7 @@ mod tests {
             unattributed: 0,
             stack: PortStack {
                 carries: names(carries),
-                stands_on: names(stands_on),
+                lower_devices: names(lower_devices),
                 ..PortStack::default()
             },
         }

@@ -10,45 +10,57 @@ import { Choice, Search, Title } from "@/parts/basic";
 import { FailureNotice, Waiting } from "@/parts/failure";
 import { setQuery } from "@/shell/router";
 import { format } from "@/text";
+import { ConversationView } from "./conversation";
+import {
+  applicationOf,
+  ConversationTable,
+  protocolOf,
+  remoteOf,
+  stationOf,
+} from "./conversation-table";
 import { fromInside } from "./core/inside";
-import { TalkView } from "./talk";
-import { applicationOf, farOf, protocolOf, stationOf, TalkTable } from "./talk-table";
 import { t } from "./text";
-import type { Talks } from "./types";
+import type { Conversations } from "./types";
 
 /** Requested conversations: more than a person reads, and little load for a router. */
 const LIMIT = "500";
 
-export function TalksView({ route }: { route: Route }) {
+export function ConversationsView({ route }: { route: Route }) {
   const id = route.path[1];
-  return id === undefined ? <TalkList route={route} /> : <TalkView key={id} id={id} />;
+  return id === undefined ? (
+    <ConversationList route={route} />
+  ) : (
+    <ConversationView key={id} id={id} />
+  );
 }
 
-function TalkList({ route }: { route: Route }) {
+function ConversationList({ route }: { route: Route }) {
   const find = route.query.find ?? "";
   const port = route.query.port ?? "";
   const { devices } = useStore(live);
-  const { data, failure, retry } = useResource<Talks>(
-    "talks",
+  const { data, failure, retry } = useResource<Conversations>(
+    "conversations",
     { port, sort: "rate", limit: LIMIT },
     USUAL,
   );
   const ports = devices?.ports ?? [];
-  const talks = (data?.talks ?? []).map((talk) => fromInside(talk, t("talks.own")));
-  const fitting = talks.filter((talk) =>
+  const conversations = (data?.conversations ?? []).map((conversation) =>
+    fromInside(conversation, t("conversations.own")),
+  );
+  const fitting = conversations.filter((conversation) =>
     matches(find, [
-      stationOf(talk),
-      farOf(talk),
-      talk.station,
-      talk.far,
-      talk.mac,
-      applicationOf(talk),
-      protocolOf(talk),
-      String(talk.far_port),
+      stationOf(conversation),
+      remoteOf(conversation),
+      conversation.station,
+      conversation.remote,
+      conversation.mac,
+      applicationOf(conversation),
+      protocolOf(conversation),
+      String(conversation.remote_port),
     ]),
   );
   const options: [string, string][] = [
-    ["", t("talks.port.all")],
+    ["", t("conversations.port.all")],
     ...ports.map(({ name, uplink }): [string, string] => [
       name,
       uplink ? `${plain(name)} (${t("common.uplink")})` : plain(name),
@@ -56,17 +68,17 @@ function TalkList({ route }: { route: Route }) {
   ];
   return (
     <>
-      <Title text={t("view.talks")} />
+      <Title text={t("view.conversations")} />
       <div class="controls">
         <Search
           id="find"
-          label={t("talks.filter")}
+          label={t("conversations.filter")}
           value={find}
           set={(text) => setQuery({ find: text })}
         />
         <Choice
           id="port"
-          label={t("talks.port")}
+          label={t("conversations.port")}
           value={port}
           options={options}
           choose={(name) => setQuery({ port: name })}
@@ -75,7 +87,7 @@ function TalkList({ route }: { route: Route }) {
           {data !== null &&
             t("common.shown", {
               shown: format().count(fitting.length),
-              total: format().count(talks.length),
+              total: format().count(conversations.length),
             })}
         </p>
       </div>
@@ -85,15 +97,20 @@ function TalkList({ route }: { route: Route }) {
         <>
           {failure !== null && <FailureNotice failure={failure} retry={retry} />}
           <div class="card">
-            {talks.length === 0 ? (
-              <p class="nothing">{t("talks.empty")}</p>
+            {conversations.length === 0 ? (
+              <p class="nothing">{t("conversations.empty")}</p>
             ) : (
-              <TalkTable talks={fitting} now={devices?.now ?? 0} withDevice folds={find === ""} />
+              <ConversationTable
+                conversations={fitting}
+                now={devices?.now ?? 0}
+                withDevice
+                folds={find === ""}
+              />
             )}
-            {data.total > data.talks.length && (
+            {data.total > data.conversations.length && (
               <p class="muted small foot">
-                {t("talks.limited", {
-                  shown: format().count(data.talks.length),
+                {t("conversations.limited", {
+                  shown: format().count(data.conversations.length),
                   total: format().count(data.total),
                 })}
               </p>
