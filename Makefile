@@ -128,7 +128,7 @@ system-short: ## run the most informative kernel tests in two minutes
 # Modules that mostly wait for timeouts and events: two of their tests at a time used less than a third of
 # two processors (scripts/system-tests shows it). So three run at a time, beside all others.
 WAITING := setup traffic
-WAITING_ROUTERS := bench:: bridging:: cables:: copies:: counters:: detect:: expiry:: leak:: page:: parity:: portal:: \
+WAITING_ROUTERS := bench:: bridging:: cables:: counters:: detect:: duplicates:: expiry:: leak:: page:: parity:: portal:: \
 	ports_auto:: setup:: setup_debian:: uplinks:: wires::
 
 # Modules of this list that ROUTERS_OF names, or all.
@@ -139,7 +139,7 @@ waiting: ## run system tests that mostly wait
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=3
 
 # Modules that need a processor on demand: floods, and comparisons with the kernel or with a deadline.
-ALONE_ROUTERS := flood:: multipath::experiment:: changes::quiet::
+ALONE_ROUTERS := flood:: multipath::experiment:: changes::silent_changes::
 
 OTHER_ROUTERS = $(filter-out $(SHORT_ROUTERS) $(WAITING_ROUTERS) $(ALONE_ROUTERS),$(ROUTERS_OF))
 
@@ -166,7 +166,7 @@ compilers: $(OBJECTS) ## load the programs of every other compiler that scripts/
 		echo "-- the programs of $$compiler"; \
 		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(ROOT_RUNNER) \
 			nice -n 15 $(CARGO) test $(WORKSPACE) --test datapath --no-fail-fast -- \
-			parser::frames_ parser::octets_ golden::forwarding:: golden::encapsulations:: golden::checksums:: golden::witness:: \
+			parser::mangled_frames_ parser::random_ golden::forwarding:: golden::encapsulations:: golden::checksums:: golden::witness:: \
 			--test-threads=2 || exit 1; done
 
 uci-peer: ## compare `weir uci` with libuci's own program

@@ -566,6 +566,34 @@ mod tests {
         assert_eq!(found, [&true; 3]);
     }
 
+    /// A filter that names no module would leave its tests out, or let them run beside others.
+    #[test]
+    fn filters_name_modules_of_tests() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let read = |file: &str| fs::read_to_string(root.join(file)).expect("a file of the tree");
+        let makefile = read("Makefile");
+        let words = makefile.split_whitespace();
+        let filters = words.filter_map(|word| word.strip_suffix("::"));
+        let about = read("tests/netns/about");
+        let rows = about.lines().filter_map(|line| line.split(' ').next());
+        let rows = rows.filter(|row| {
+            row.chars()
+                .all(|letter| letter == '_' || letter.is_alphanumeric())
+        });
+        let modules: Vec<_> = filters.chain(rows).filter(|it| !it.contains('$')).collect();
+        assert!(modules.len() > 50, "{modules:?}");
+        for module in modules {
+            let file = format!("{}.rs", module.replace("::", "/"));
+            let folders = [
+                "tests/netns",
+                "crates/datapath/tests/datapath",
+                "weir/tests/program",
+            ];
+            let is = folders.iter().any(|it| root.join(it).join(&file).is_file());
+            assert!(is, "{module}: no module of tests");
+        }
+    }
+
     /// Finds circles through a re-export and a glob, but not through a module on the way.
     #[test]
     fn circles_are_found() {
