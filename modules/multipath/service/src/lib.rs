@@ -58,10 +58,12 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     let lock = commands::lock::file(setup.config);
     // While it still may write there.
     let key = setup.config.with_file_name("multipath.key");
+    let config = setup.effective.of::<config::Multipath>();
+    let paired = config.partner.value.is_some();
     Ok(Rc::new(Service {
         running: setup
             .wanted
-            .then(|| RefCell::new(Running::new(folder.clone(), lock, &key))),
+            .then(|| RefCell::new(Running::new(folder.clone(), lock, key, paired))),
         folder,
     }))
 }

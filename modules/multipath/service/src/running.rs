@@ -2,13 +2,13 @@
 //! and never block the loop.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::{fs, thread};
 
 use answers::PartnerState;
 use multipath_core::Identity;
 use multipath_core::io::{
-    Connection, Router, RouterSettings, SecretError, State, TrafficSettings, TunDevice, identity,
+    Connection, Router, RouterSettings, State, TrafficSettings, TunDevice, identity,
 };
 use tracing::{error, warn};
 
@@ -17,7 +17,7 @@ use super::config::{self, Fallback, Multipath as Config};
 use super::exposures::exposures;
 use super::tun;
 use runtime::config::Effective;
-use runtime::daemon::Privileges;
+use runtime::daemon::{Privileges, Spawner};
 
 /// The router's side of multipath, if it has a partner.
 pub struct Running {
@@ -25,7 +25,9 @@ pub struct Running {
     /// File of the lock.
     lock: PathBuf,
     /// The router's own key; `Err`: cause of a missing key.
-    own: Result<Identity, SecretError>,
+    own: Result<Identity, String>,
+    /// Thread that may still make the key, in this file; `None` once there was a partner.
+    unpaired: Option<(Spawner, PathBuf)>,
     /// Settings that are to run: the latest.
     wanted: Arc<Mutex<Option<RouterSettings>>>,
     /// Locked for as long as a change takes.
@@ -74,14 +76,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Running {
     /// Creates the module, idle. `folder`: for the record of changed kernel settings; `lock`: file
-    /// of the lock; `key`: file of the router's own key, which is made if missing.
-    pub fn new(folder: PathBuf, lock: PathBuf, key: &Path) -> Self {
+    /// of the lock; `key`: file of the router's own key, which is made if missing, as soon as a
+    /// partner is configured; `paired`: true if there is one now.
+    pub fn new(folder: PathBuf, lock: PathBuf, key: PathBuf, paired: bool) -> Self {
+        let (own, unpaired) = match Spawner::begin("weir-key") {
+            // A reload may configure a partner when the daemon may no longer write there.
+            Ok(spawner) if !paired => (Err("no partner".to_owned()), Some((spawner, key))),
+            _ => (identity(&key).map_err(|error| error.to_string()), None),
+        };
         Self {
             folder,
             lock,
-            own: identity(key),
+            own,
+            unpaired,
             wanted: Arc::default(),
             running: Arc::default(),
+        }
+    }
+
+    /// Makes the key, if this is the first partner. Waits for the write of 32 bytes, once.
+    fn make_key(&mut self) {
+        if let Some((spawner, key)) = self.unpaired.take() {
+            self.own = match run(spawner, move || identity(&key)) {
+                Some(made) => made.map_err(|error| error.to_string()),
+                None => Err("cannot make the key".to_owned()),
+            };
         }
     }
 
@@ -101,6 +120,9 @@ impl Running {
         let doubts = commands::lock::doubts(&self.lock, effective.of::<Config>());
         for (what, hint) in doubts.unwrap_or_default() {
             warn!(hint, "the lock: {what}");
+        }
+        if !effective.of::<Config>().pairings().is_empty() {
+            self.make_key();
         }
         let wanted = self.settings(effective);
         if std::mem::replace(&mut *lock(&self.wanted), wanted.clone()) == wanted {
@@ -174,7 +196,7 @@ impl Running {
         let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
         let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
         if wanted.is_some() {
-            paths.keyless = self.own.as_ref().err().map(ToString::to_string);
+            paths.keyless = self.own.as_ref().err().cloned();
         }
         paths.unmatched = hints.filter(|name| !leads(name)).cloned().collect();
         paths
@@ -184,7 +206,22 @@ impl Running {
     pub fn stop(&mut self) {
         *lock(&self.wanted) = None;
         lock(&self.running).become_as(None);
+        if let Some((spawner, _)) = self.unpaired.take() {
+            // There never was a partner: the folder is empty.
+            let folder = self.folder.clone();
+            let _ = run(spawner, move || fs::remove_dir(folder));
+        }
     }
+}
+
+/// Runs a task with the rights over files that weir began with, and waits for the result.
+fn run<T: Send + 'static>(by: Spawner, task: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (reply, answer) = mpsc::channel();
+    let task = move || {
+        let _ = reply.send(task());
+    };
+    by.run(Box::new(task)).ok()?;
+    answer.recv().ok()
 }
 
 /// Converts a state for the API.
@@ -236,7 +273,7 @@ fn device(fall_back: bool) -> Option<TunDevice> {
 /// Returns the places that multipath writes: a folder beside the API's socket, and the kernel's
 /// settings; and the device that it opens.
 pub fn privileges(folder: &Path) -> Privileges {
-    if let Err(error) = std::fs::create_dir_all(folder) {
+    if let Err(error) = fs::create_dir_all(folder) {
         error!(%error, folder = %folder.display(), "cannot create the folder: multipath's changes \
             are not undone if weir is killed");
     }
@@ -260,4 +297,27 @@ fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
         ..before
     };
     *now == same
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_partner_nothing_is_stored() {
+        let base = std::env::temp_dir().join(format!("weir-unpaired-{}", std::process::id()));
+        let (folder, key) = (base.join("socket.multipath"), base.join("multipath.key"));
+        let effective = runtime::config::parse(&config::SECTIONS, "", "weir.toml").expect("good");
+        for paired in [false, true] {
+            privileges(&folder);
+            let mut running = Running::new(folder.clone(), base.join("lock"), key.clone(), false);
+            running.configure(&effective);
+            if paired {
+                running.make_key();
+            }
+            running.stop();
+            assert_eq!((key.exists(), folder.exists()), (paired, paired));
+        }
+        fs::remove_dir_all(&base).expect("removed");
+    }
 }
