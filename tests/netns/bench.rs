@@ -352,4 +352,11 @@ fn two_reports_are_compared() {
         let told = json(&weir(&["bench", "compare", "--json", &before, &after]));
         assert_eq!(told[0]["name"], "weir-xdp", "{told:#}");
     }
+    let other = report(&folder, "flows", rates);
+    let text = std::fs::read_to_string(&other).expect("a report");
+    std::fs::write(&other, text.replace("\"flows\":64", "\"flows\":8")).expect("written");
+    let ran = weir(&["bench", "compare", "--json", &before, &other]);
+    let text = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{text}");
+    assert!(text.contains("the second sent 8 UDP flows"), "{text}");
 }

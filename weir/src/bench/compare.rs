@@ -50,16 +50,20 @@ fn read(file: &File) -> Result<Report, Error> {
 
 pub(super) fn run(args: &CompareArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let (before, after) = (read(&args.before)?, read(&args.after)?);
+    if before.load != after.load {
+        let [one, other] = [&args.before, &args.after].map(|file| file.display());
+        let what = format!(
+            "cannot compare {one} with {other}: the first measurement sent {}, the second sent {}",
+            before.load, after.load
+        );
+        return Err(Error::new(what, "measure again with the same options"));
+    }
     let changes = local::changes(&before, &after);
     if args.format.json {
         return Ok(output.json(&changes)?);
     }
     for (name, of) in [("before", &before), ("after", &after)] {
         output.field(name, &format!("{}; weir {}", of.machine, of.machine.weir))?;
-    }
-    if before.load != after.load {
-        let warning = "The measurements sent different traffic: they cannot be compared.";
-        output.line(&output.toned(Tone::Warn, warning))?;
     }
     output.line("")?;
     let mut table = Table::new([
