@@ -30,6 +30,9 @@ fn what_weir_forwards_ends_when_it_is_called_back_and_with_its_time() -> Result<
     let told = Instant::now();
     place.weir(&format!("voucher revoke {}", voucher.code))?;
     ended_at_once(told);
+    let log = place.weir.log();
+    assert_eq!(log.matches("guest logged out").count(), 2, "{log}");
+    assert!(log.contains("voucher revoked"), "{log}");
     assert_eq!(
         place.curl(&format!("-d code={} {PAGE}login", voucher.code))?,
         "403>"

@@ -396,6 +396,9 @@ impl GuestService {
     pub fn revoke(&mut self, id: &str, router: &mut Router) -> bool {
         let when = self.schedule.when();
         let done = self.guests.revoke(id, when, &mut self.changes);
+        if done {
+            info!(voucher = id, "voucher revoked");
+        }
         self.apply_changes(router);
         done
     }
@@ -639,7 +642,7 @@ impl GuestService {
         }
         let mut ended = HashSet::new();
         // For a voucher with several changes, only the latest state is written.
-        let (mut kept, mut forgets) = (BTreeMap::new(), false);
+        let (mut kept, mut forgets, mut blocked) = (BTreeMap::new(), false, None);
         for change in changes {
             match change {
                 Change::AddAddress(_, address, _) => {
@@ -649,6 +652,12 @@ impl GuestService {
                 Change::Persist(voucher) => {
                     forgets |= voucher.origin == Origin::Account && voucher.over.is_some();
                     kept.insert(voucher.id.clone(), voucher);
+                }
+                Change::Block(mac) => blocked = Some(mac),
+                // The first address, as in the line of the log-in.
+                Change::RemoveAddress(mac, address) if blocked.take() == Some(mac) => {
+                    let mac = mac_text(&mac);
+                    info!(mac, %address, "guest logged out");
                 }
                 Change::EndConnections(address) => {
                     ended.insert(address);
