@@ -144,6 +144,14 @@ impl From<ClientError> for Error {
 
 impl From<Vec<ConfigError>> for Error {
     fn from(errors: Vec<ConfigError>) -> Self {
+        // The file as a whole: no key is at fault.
+        if let [ConfigError { what, hint, .. }] = &*errors
+            && (errors[0].line, &errors[0].key) == (0, &None)
+        {
+            let what = what.strip_prefix("cannot be read: ").unwrap_or(what);
+            let what = format!("cannot read the configuration {}: {what}", errors[0].file);
+            return Self::new(what, hint);
+        }
         let what = match errors.len() {
             1 => "the configuration has an error".to_owned(),
             count => format!("the configuration has {count} errors"),

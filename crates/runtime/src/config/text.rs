@@ -28,7 +28,8 @@ pub fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
         .map_err(|error| {
             let hint = match error.kind() {
                 io::ErrorKind::NotFound => {
-                    "name a file that exists, or omit --config to use the defaults"
+                    "name an existing file by `--config FILE`; without `--config`, weir reads \
+                        /etc/weir/weir.toml if it exists"
                 }
                 io::ErrorKind::PermissionDenied => "run the command as root",
                 _ => "name a readable file",

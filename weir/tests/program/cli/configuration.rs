@@ -50,14 +50,16 @@ fn a_bad_configuration_is_told_whole() {
              nothing was changed; `weir config --keys` lists all keys\n"
         );
     }
-    let ran = run(&["run", "--config", "/nonexistent/weir.toml"]);
-    assert_eq!(ran.code, Some(1));
-    assert!(
-        ran.err
-            .contains("/nonexistent/weir.toml: cannot be read: No such file"),
-        "{}",
-        ran.err
-    );
+    for command in ["config", "run", "check"] {
+        let ran = run(&[command, "--config", "/nonexistent/weir.toml"]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command}");
+        assert_eq!(
+            ran.err,
+            "weir: cannot read the configuration /nonexistent/weir.toml: No such file or \
+             directory (os error 2)\n  Hint: name an existing file by `--config FILE`; without \
+             `--config`, weir reads /etc/weir/weir.toml if it exists\n"
+        );
+    }
 }
 
 #[test]
