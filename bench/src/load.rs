@@ -109,7 +109,7 @@ impl FromStr for Length {
             "imix" => Ok(Self::Mixed(Mix::Imix)),
             _ => octets()
                 .map(Self::Octets)
-                .ok_or_else(|| "60 to 1514, or imix".into()),
+                .ok_or_else(|| "must be a number from 60 to 1514, or imix".into()),
         }
     }
 }
@@ -200,7 +200,7 @@ impl FromStr for Encapsulation {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|wires| wires.name() == text);
-        found.ok_or_else(|| format!("one of {}", Self::ALL.map(Self::name).join(", ")))
+        found.ok_or_else(|| format!("must be one of {}", Self::ALL.map(Self::name).join(", ")))
     }
 }
 

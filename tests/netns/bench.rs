@@ -262,10 +262,10 @@ fn series_and_a_page_are_written() {
 #[test]
 fn what_makes_no_sense_or_cannot_be_is_told() {
     for (arguments, word) in [
-        (&["bench", "lab", "--only", "warp"][..], "kernel-nat"),
+        (&["bench", "lab", "--only", "warp"][..], "must be one of"),
         (&["bench", "lab", "--cpu", "4096"], "no processor 4096"),
         (&["bench", "lab", "--series", "weather"], "length, flows"),
-        (&["bench", "lab", "--seconds", "0"], "0.05"),
+        (&["bench", "lab", "--seconds", "0"], "must be a number"),
         (&["bench", "lab", "--length", "59"], "imix"),
         (&["bench", "lab", "--flows", "1000001"], "1000000"),
         (&["bench", "lab", "--wires", "ring"], "pppoe-over-vlan"),

@@ -97,23 +97,24 @@ fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok();
     number
         .filter(|number| (0.05..=60.0).contains(number))
-        .ok_or_else(|| "a number from 0.05 to 60".into())
+        .ok_or_else(|| "must be a number from 0.05 to 60".into())
 }
 
 fn flows(text: &str) -> Result<u32, String> {
     let number = text.parse().ok();
     let number = number.filter(|number| (1..=1_000_000).contains(number));
-    number.ok_or_else(|| "1 to 1000000".into())
+    number.ok_or_else(|| "must be a number from 1 to 1000000".into())
 }
 
 fn scenario(name: &str) -> Result<Path, String> {
     let found = Path::ALL.into_iter().find(|path| path.name() == name);
-    found.ok_or_else(|| format!("one of {}", Path::ALL.map(Path::name).join(", ")))
+    found.ok_or_else(|| format!("must be one of {}", Path::ALL.map(Path::name).join(", ")))
 }
 
 fn series(name: &str) -> Result<Variable, String> {
     let found = Variable::ALL.into_iter().find(|by| by.name() == name);
-    found.ok_or_else(|| format!("one of {}", Variable::ALL.map(Variable::name).join(", ")))
+    let names = Variable::ALL.map(Variable::name).join(", ");
+    found.ok_or_else(|| format!("must be one of {names}"))
 }
 
 pub(super) fn run(args: &LabArgs, output: &mut Output<'_>) -> Result<(), Error> {

@@ -59,12 +59,14 @@ pub struct RadioArgs {
 
 fn scenario(name: &str) -> Result<Scenario, String> {
     let found = Scenario::ALL.into_iter().find(|one| one.name() == name);
-    found.ok_or_else(|| format!("one of {}", Scenario::ALL.map(Scenario::name).join(", ")))
+    let names = Scenario::ALL.map(Scenario::name).join(", ");
+    found.ok_or_else(|| format!("must be one of {names}"))
 }
 
 fn driver(name: &str) -> Result<Driver, String> {
     let found = Driver::ALL.into_iter().find(|one| one.name() == name);
-    found.ok_or_else(|| format!("one of {}", Driver::ALL.map(Driver::name).join(", ")))
+    let names = Driver::ALL.map(Driver::name).join(", ");
+    found.ok_or_else(|| format!("must be one of {names}"))
 }
 
 fn or_all<T: Copy>(some: &[T], all: &[T]) -> Vec<T> {

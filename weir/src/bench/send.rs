@@ -86,19 +86,19 @@ fn number(text: &str, from: f64, to: f64, what: &str) -> Result<f64, String> {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    number(text, 1.0, MOST_RATE, "packets a second, 1 to 20000000")
+    number(text, 1.0, MOST_RATE, "must be 1 to 20000000 packets/s")
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    number(text, 0.1, MOST_SECONDS, "a number from 0.1 to 60")
+    number(text, 0.1, MOST_SECONDS, "must be a number from 0.1 to 60")
 }
 
 fn loss(text: &str) -> Result<f64, String> {
-    number(text, 0.0, 50.0, "per cent, 0 to 50")
+    number(text, 0.0, 50.0, "must be 0 to 50 per cent")
 }
 
 fn link(text: &str) -> Result<f64, String> {
-    number(text, 0.01, 1e6, "Mbit/s, 0.01 to 1000000")
+    number(text, 0.01, 1e6, "must be 0.01 to 1000000 Mbit/s")
 }
 
 /// Reads the code from the first line of a file or of standard input, or from the terminal.

@@ -299,7 +299,7 @@ fn case(name: &str) -> Result<monitor_loss::Case, String> {
         .find(|case| case.name == name);
     found.ok_or_else(|| {
         format!(
-            "one of {}",
+            "must be one of {}",
             monitor_loss::Case::ALL.map(|case| case.name).join(", ")
         )
     })

@@ -14,7 +14,7 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
         "d" => 86_400,
         _ => return Err("use a whole number and s, m, h or d, such as 2h".to_owned()),
     };
-    let number: u64 = number.parse().map_err(|_| "such as 2h".to_owned())?;
+    let number: u64 = number.parse().map_err(|_| "use a number, such as 2h")?;
     match number.checked_mul(each) {
         Some(0) | None => Err("use 1s or more".to_owned()),
         // A hundred years: beyond that it is for ever.
