@@ -67,7 +67,7 @@ fn check_names_what_is_in_the_way() -> Result<(), Error> {
     assert_eq!(
         new,
         [
-            ("no other portal beside it", "there are rules of Pirania"),
+            ("weir is the only portal", "there are rules of Pirania"),
             (
                 "guests' connections are tracked",
                 "ip early raw has tcp 80, tcp 443 from lan0"
@@ -81,7 +81,7 @@ fn check_names_what_is_in_the_way() -> Result<(), Error> {
                 "ip early input refuses tcp 2080 from lan0"
             ),
             (
-                "the garden has an edge",
+                "the walled garden is limited",
                 "it contains ::/0: everything is open"
             ),
         ]

@@ -84,7 +84,7 @@ fn feature(feature: &Feature, verbose: bool, output: &mut Output<'_>) -> io::Res
     let since = feature
         .min_version
         .as_ref()
-        .map(|version| format!(" (Linux {})", sanitize(version)));
+        .map(|version| format!(" (Linux {} or newer)", sanitize(version)));
     let name = sanitize(&feature.name);
     output.line(&format!(
         "  {}  {name}{}",
@@ -245,8 +245,8 @@ mod tests {
             printed(&report(), false),
             "\
 Kernel 6.1.0
-  yes      XDP programs (Linux 4.8)
-  no       BTF (Linux 5.2)
+  yes      XDP programs (Linux 4.8 or newer)
+  no       BTF (Linux 5.2 or newer)
            Tells of drops.
            Hint: build the kernel with CONFIG_DEBUG_INFO_BTF, which makes it
            larger by a good deal

@@ -103,7 +103,7 @@ fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
     let server = portal.resolver.0.unwrap_or_else(resolver::of_the_system);
     let said = runtime::event_loop()?.block_on(resolver::ask(server, &question));
     Ok(Some(Feature {
-        name: format!("name server {server} for the garden"),
+        name: format!("name server {server} for the walled garden"),
         min_version: None,
         present: said.is_ok(),
         required: false,
@@ -226,11 +226,11 @@ fn garden(garden: &[Prefix]) -> Feature {
     let named = everything.iter().map(ToString::to_string);
     let named = named.collect::<Vec<_>>().join(" and ");
     Feature {
-        name: "the garden has an edge".into(),
+        name: "the walled garden is limited".into(),
         min_version: None,
         present: everything.is_empty(),
         required: false,
-        why_needed: "Everyone may reach the garden without a voucher.".into(),
+        why_needed: "Everyone may reach the walled garden without a voucher.".into(),
         detail: (!named.is_empty()).then(|| format!("it contains {named}: everything is open")),
         hint: (!named.is_empty()).then(|| "remove that from `garden` under [portal]".into()),
     }

@@ -75,7 +75,7 @@ fn others(text: &str) -> Feature {
         Some(whose.to_owned())
     });
     feature(
-        "no other portal beside it",
+        "weir is the only portal",
         "Two portals redirect each other's pages.",
         &once(found.map(|whose| format!("there are rules of {whose}"))),
         "stop and disable it: `captive_portal stop`, or `service NAME stop` and \
