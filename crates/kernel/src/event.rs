@@ -1,5 +1,6 @@
 //! Events of the kernel, as one enum.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use crate::tuple::Tuple;
@@ -68,6 +69,12 @@ pub enum Source {
     Firewall,
     /// XFRM: IPsec policies and states. Sends events, without dumps.
     Policy,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format!("{self:?}").to_lowercase())
+    }
 }
 
 /// Identity of a conntrack entry during its life: CTA_ID, which the kernel derives from the entry's

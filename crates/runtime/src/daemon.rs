@@ -114,7 +114,7 @@ impl Daemon {
         let events = |source| {
             Events::open(source).map_err(|e| {
                 Error::with_cause(
-                    format!("cannot listen for {source:?} events"),
+                    format!("cannot listen for {source} events"),
                     &e,
                     "start weir as root, on a kernel with conntrack and nftables",
                 )
@@ -433,11 +433,7 @@ async fn until(time: Option<Instant>) {
 }
 
 fn broken(source: Source, error: &std::io::Error) -> Error {
-    Error::with_cause(
-        format!("{source:?} events ended"),
-        error,
-        "start weir again",
-    )
+    Error::with_cause(format!("{source} events ended"), error, "start weir again")
 }
 
 /// Events of sets, where they can be had; for ever where not.

@@ -195,7 +195,7 @@ impl Router {
                 Event::Overrun(source) => {
                     self.lost += 1;
                     warn!(
-                        ?source,
+                        %source,
                         "events were lost: reading the kernel's tables again"
                     );
                 }

@@ -172,9 +172,9 @@ impl CaptureSession {
         self.read(router);
         self.statistics(router, usize::MAX);
         let summary = self.summary;
-        info!(?summary, "a capture ends");
         // A few numbers: serializing cannot fail.
         let text = serde_json::to_string(&summary).unwrap_or_default();
+        info!(summary = %text, "a capture ends");
         self.feed.finish(SUMMARY_TRAILER, &text);
         summary
     }

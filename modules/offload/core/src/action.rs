@@ -102,7 +102,7 @@ impl fmt::Display for Cause {
                 f.write_str("more neighbours or stations changed than weir tracks one by one")
             }
             Self::Stations => f.write_str("a station of a bridge moved or was forgotten"),
-            Self::Overrun(source) => write!(f, "events of {source:?} were lost"),
+            Self::Overrun(source) => write!(f, "events of {source} were lost"),
             Self::Reload => f.write_str("new settings"),
             Self::Forwarding => f.write_str(
                 "forwarding, or a switch of IPsec or of the reverse-path filter, was switched",

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use datapath::Datapath;
 use offload_core::PortPlan;
+use tracing::field::display;
 use tracing::{info, warn};
 
 use crate::daemon::account::Account;
+use crate::daemon::system_state;
 
 /// Devices with a hook.
 #[derive(Default)]
@@ -72,7 +74,7 @@ impl Ports {
                     true => {
                         info!(
                             device = plan.name,
-                            hook = ?plan.hook,
+                            hook = system_state::hook(plan.hook).map(display),
                             reason = plan.reason.explain(),
                             "device is a port"
                         )

@@ -186,7 +186,8 @@ impl ScheduleState {
             _ => {}
         }
         if before != mode {
-            info!(?mode, "hours of the portal changed");
+            let mode = format!("{mode:?}").to_lowercase();
+            info!(%mode, "hours of the portal changed");
         }
     }
 }

@@ -241,7 +241,8 @@ impl Session {
                     results.push_back((mac, done.is_ok()));
                 }
                 Action::Remove(mac, name, why) => {
-                    info!(peer = text(&mac), device = name, ?why, "peer removed");
+                    let why = format!("{why:?}").to_lowercase();
+                    info!(peer = text(&mac), device = name, %why, "peer removed");
                     self.metrics.remove(&mac);
                     if let Err(error) = self.kept.remove(mac) {
                         debug!(%error, "cannot remove the peer's device");

@@ -307,7 +307,7 @@ impl Worker {
                 let level = device.level()?;
                 let other = changed(told, level);
                 if other {
-                    info!(device = self.name, ?level, "another program set the power");
+                    info!(device = self.name, level, "another program set the power");
                     return Ok(End::Other);
                 }
             }
