@@ -69,8 +69,8 @@ fn print(
         units::bytes(packets.bytes)
     );
     output.field("forwarded", &forwarded)?;
-    output.field("IPv4", &family(&status.flows.ipv4))?;
-    output.field("IPv6", &family(&status.flows.ipv6))?;
+    output.field("IPv4", &family(&status.flows.ipv4, status.mode))?;
+    output.field("IPv6", &family(&status.flows.ipv6, status.mode))?;
     if let Some(rules) = &status.each_packet {
         output.field("rules", &each_packet(rules))?;
     }
@@ -97,11 +97,12 @@ fn print(
     }
 
     reasons("Packets left to the kernel", &packets.passed, output)?;
-    reasons(
-        "Packets that left without becoming a proof",
-        &packets.not_proof,
-        output,
-    )?;
+    let title = match status.mode {
+        Mode::Forward => "Packets that left without becoming a proof",
+        // The kernel sends packets of proven flows, too: these are not on trial.
+        Mode::Shadow => "Packets that left without a new proof, also of proven flows (shadow mode)",
+    };
+    reasons(title, &packets.not_proof, output)?;
     reasons("Connections left to the kernel", &status.refused, output)?;
     reasons("Proofs ended by changes of", &status.bumps, output)
 }
@@ -206,10 +207,14 @@ fn share(share: Option<f64>) -> String {
     format!("{words} of the packets, {}", units::percent(share))
 }
 
-fn family(flows: &FamilyFlows) -> String {
+fn family(flows: &FamilyFlows, mode: Mode) -> String {
+    let proven = match mode {
+        Mode::Forward => format!("{} forwarded", flows.proven),
+        Mode::Shadow => format!("weir would forward {}", flows.proven),
+    };
     format!(
-        "{} connections known, {} forwarded; {} declined",
-        flows.known, flows.proven, flows.declined
+        "{} connections known, {proven}; {} declined",
+        flows.known, flows.declined
     )
 }
 
@@ -321,6 +326,10 @@ mod tests {
         assert_eq!(room(&flows, &output), line);
         flows.ipv6.known = 1;
         assert_eq!(room(&flows, &output), format!("{line}; full"));
+        assert_eq!(
+            family(&flows.ipv6, Mode::Shadow),
+            "1 connections known, weir would forward 0; 0 declined"
+        );
     }
 
     #[test]
