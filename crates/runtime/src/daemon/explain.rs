@@ -33,7 +33,7 @@ pub fn explain(router: &mut Router, modules: &Modules, asked: &FlowQuery) -> Exp
         Some(reason) => witness(
             WitnessName::Known,
             false,
-            format!("conntrack knows it, but {}", reason.text),
+            format!("weir does not take it over: {}", reason.text),
         ),
         None => witness(
             WitnessName::Known,
