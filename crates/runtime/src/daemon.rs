@@ -223,7 +223,8 @@ impl Daemon {
         let _ = state.routes.set(routes.clone());
         let mut needs = state.modules.privileges();
         needs.sealed.push(options.config.clone());
-        let (write, refused) = confine::unsealed(needs.write, &needs.sealed);
+        let keys = state.settings.borrow().effective.entries();
+        let (write, refused) = confine::unsealed(needs.write, &needs.sealed, &keys);
         needs.write = write;
         // The files in them are still read.
         needs

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::{Component, Path, PathBuf};
 
+use answers::ConfigEntry;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, RulesetStatus, Scope, path_beneath_rules,
@@ -75,8 +76,12 @@ pub fn confine(reach: &Reach<'_>) {
 
 /// Separates writable directories from those that hold files root obeys: the configuration, the
 /// journal of the setup process. An attacker in the daemon must not write to the latter, which the
-/// second list returns.
-pub fn unsealed(write: Vec<PathBuf>, sealed: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+/// second list returns. `config`: the keys, as a warning names those with files there.
+pub fn unsealed(
+    write: Vec<PathBuf>,
+    sealed: &[PathBuf],
+    config: &[ConfigEntry],
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let real = |path: &Path| {
         // Also of what is not there yet: the nearest directory that is.
         let there = path
@@ -94,16 +99,28 @@ pub fn unsealed(write: Vec<PathBuf>, sealed: &[PathBuf]) -> (Vec<PathBuf>, Vec<P
             .iter()
             .any(|path| path.starts_with(&folder) || folder.starts_with(path))
     };
+    // Several modules may write to one folder.
+    let write: BTreeSet<_> = write.into_iter().collect();
     let (refused, free): (Vec<_>, Vec<_>) = write.into_iter().partition(holds);
     for folder in &refused {
         warn!(
             folder = %folder.display(),
-            hint = "name a folder of its own in the configuration",
+            keys = keys_in(folder, config),
+            hint = "set the key to a file in /var/lib/weir, or in a new folder below this one",
             "weir does not write to this folder: it holds the configuration, or files that setup \
              changes"
         );
     }
     (free, refused)
+}
+
+/// Names the keys whose files are in a folder.
+fn keys_in(folder: &Path, config: &[ConfigEntry]) -> String {
+    let inside = |file: &str| Path::new(file).parent() == Some(folder);
+    let keys = config
+        .iter()
+        .filter(|entry| entry.value.as_str().is_some_and(inside));
+    keys.map(|entry| &*entry.key).collect::<Vec<_>>().join(", ")
 }
 
 /// Confines this thread to what it has open: no file; from Linux 6.7 on, no TCP connection of its
@@ -256,7 +273,15 @@ mod tests {
             "etc/config",
             "var",
         ]);
-        let (free, refused) = unsealed(write, &sealed);
+        let keys = [ConfigEntry {
+            key: "history.file".into(),
+            value: "/etc/weir/history.db".into(),
+            origin: String::new(),
+        }];
+        let found = ["/etc/weir", "/etc"].map(|folder| keys_in(Path::new(folder), &keys));
+        assert_eq!(found, ["history.file", ""]);
+        let write = [write.clone(), write].concat();
+        let (free, refused) = unsealed(write, &sealed, &keys);
         fs::remove_dir_all(&base).expect("removed");
         assert_eq!(free, of(&["etc/weir/page", "link/weir/page", "var"]));
         assert_eq!(refused.len(), 5);
