@@ -298,6 +298,7 @@ impl Service {
     ) -> Result<(LabelledDevice, Writing), Problem> {
         let given = self.labels.give(mac, asked)?;
         self.labels.publish_names(&mut self.core.names);
+        self.name_in_history();
         Ok(given)
     }
 
@@ -375,19 +376,27 @@ impl Service {
         self.export = Some(export);
     }
 
+    /// Sends the names of devices to the history, which stores changed ones.
+    fn name_in_history(&mut self) {
+        let Some(past) = &mut self.history else {
+            return;
+        };
+        for device in self.core.devices() {
+            if let Some((name, _)) = self.core.name_of(device) {
+                past.name(device.mac, name);
+            }
+        }
+    }
+
     /// Hands on what devices used, and judges it.
     fn record_usage(&mut self) {
+        if self.seconds % NAMES_EVERY == 1 {
+            self.name_in_history();
+        }
         let Some(past) = &mut self.history else {
             return;
         };
         past.add(unix_now(), self.core.take_usage());
-        if self.seconds % NAMES_EVERY == 1 {
-            for device in self.core.devices() {
-                if let Some((name, _)) = self.core.name_of(device) {
-                    past.name(device.mac, name);
-                }
-            }
-        }
         let core = &self.core;
         let addresses = |mac: &kernel::Mac| {
             let device = core.device(mac);
