@@ -919,7 +919,7 @@ const aExplanation0 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -992,7 +992,7 @@ const aExplanation1 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1065,7 +1065,7 @@ const aExplanation2 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1138,7 +1138,7 @@ const aExplanation3 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1211,7 +1211,7 @@ const aExplanation4 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1284,7 +1284,7 @@ const aExplanation5 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1418,7 +1418,7 @@ const aFlowList0 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1527,7 +1527,7 @@ const aFlowList1 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1636,7 +1636,7 @@ const aFlowList2 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1745,7 +1745,7 @@ const aFlowList3 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1854,7 +1854,7 @@ const aFlowList4 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -1963,7 +1963,7 @@ const aFlowList5 = {
           },
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,
@@ -2027,7 +2027,7 @@ const aFlowList6 = {
           "proven": true,
         },
       },
-      "id": "1f00c2aa" as const,
+      "id": "000000001f00c2aa" as const,
       "mark": 1,
       "original": {
         "destination": "192.0.2.1" as const,

@@ -12,7 +12,7 @@ use super::flow::{Endpoints, FlowId, Protocol};
 /// A flow, as a user or a program asks for it.
 ///
 /// Text: `tcp 192.168.1.2:40000 > 1.1.1.1:443`. Protocol and `>` may be left out; IPv6 addresses
-/// are in brackets. Or an id: `1f00c2aa`.
+/// are in brackets. Or an id: `1f00c2aa00000007`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowQuery {
     /// Id, as `weir flows` showed it.
@@ -196,7 +196,7 @@ mod tests {
             parsed("udp [2001:db8::2]:5 > [2001:db8::1]:6"),
             "udp [2001:db8::2]:5 > [2001:db8::1]:6"
         );
-        assert_eq!(parsed("1f00c2aa"), "1f00c2aa");
+        assert_eq!(parsed("1f00c2aa"), "000000001f00c2aa");
     }
 
     #[test]

@@ -84,13 +84,13 @@ impl Flow {
     }
 }
 
-/// Id of a connection. In JSON and in text: 8 to 16 lower-case hexadecimal digits.
+/// Id of a connection. In JSON and in text: 16 lower-case hexadecimal digits; 8 or more are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId(pub u64);
 
 impl fmt::Display for FlowId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x}", self.0)
+        write!(f, "{:016x}", self.0)
     }
 }
 
@@ -339,7 +339,7 @@ mod tests {
     fn ids_are_text_and_come_back() {
         for id in [0, 0xdead_beef, u64::MAX] {
             let text = serde_json::to_string(&FlowId(id)).expect("a string");
-            assert!(text.starts_with('"'));
+            assert!(text.starts_with('"') && text.len() == 18, "{text}");
             assert_eq!(
                 serde_json::from_str::<FlowId>(&text).expect("came from an id"),
                 FlowId(id)

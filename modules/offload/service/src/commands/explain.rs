@@ -20,7 +20,7 @@ use runtime::output::{Output, Tone, sanitize};
   weir explain 192.168.1.2:40000 1.1.1.1:443
   weir explain 'tcp 192.168.1.2:40000 > 1.1.1.1:443'
   weir explain udp '[2001:db8::2]:5000' '[2001:db8::1]:53'
-  weir explain 1f00c2aa                       an id, from `weir flows`")]
+  weir explain 1f00c2aa00000007               an id, from `weir flows`")]
 pub struct ExplainArgs {
     /// [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir flows`; of either direction,
     /// before or after NAT
