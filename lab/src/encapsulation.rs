@@ -36,9 +36,9 @@ impl Encapsulation {
         }
     }
 
-    /// Returns the frame as on a wire with this envelope. Existing tags follow the envelope's tags.
-    /// A session holds only IP, so other frames get only the tags. Truncated frames and frames with
-    /// wrong lengths are sealed as far as their bytes go.
+    /// Returns the frame as on a wire with this encapsulation. Existing tags follow the
+    /// encapsulation's tags. A session holds only IP, so other frames get only the tags. Truncated
+    /// frames and frames with wrong lengths are sealed as far as their bytes go.
     pub fn seal(&self, frame: &[u8]) -> Frame {
         let (macs, rest) = frame.split_at(frame.len().min(12));
         let mut sealed = macs.to_vec();

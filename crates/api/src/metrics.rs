@@ -3,9 +3,9 @@
 
 use std::fmt::{Display, Write};
 
-/// Content type of a [`Text`].
+/// Content type of a [`Exposition`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Content type of the text from [`plain`].
+/// Content type of the text from [`to_plain_text`].
 pub const PLAIN_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Most characters kept of a name.
 const NAME_LIMIT: usize = 64;

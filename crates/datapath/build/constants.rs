@@ -1,14 +1,14 @@
-//! Numbers that C and Rust share: `#define NAME number` and the members of enums, as they stand in
-//! the headers. Definitions made of anything but numbers, other such names and `<< | + - * ( )`
-//! stay on the C side.
+//! Numbers that C and Rust share: `#define NAME number` and the members of enums, as written in the
+//! headers. Definitions with anything but numbers, other such names and `<< | + - * ( )` stay on
+//! the C side.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// `pub const NAME: u64 = …;` for each of them, in the order of names.
+/// Returns `pub const NAME: u64 = …;` for each of them, in the order of names.
 ///
 /// # Panics
-/// Two headers say different things of one name.
+/// Two headers define one name differently.
 pub fn constants(headers: &[String]) -> String {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for header in headers {
@@ -96,7 +96,7 @@ fn is_name(word: &str) -> bool {
             .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// Translates an expression to Rust; `None`: not such an expression.
+/// Translates an expression to Rust; `None` for anything else.
 fn translated(value: &str) -> Option<String> {
     let mut text = String::new();
     let mut rest = value;

@@ -1,5 +1,5 @@
 //! Compiles bpf/weir.bpf.c, generates the skeleton that loads it, and turns the headers' numbers
-//! and bpf/include/reason.h into Rust: the C headers alone define what both sides share.
+//! and bpf/include/reason.h into Rust: only the C headers define the shared layout.
 
 mod constants;
 

@@ -210,7 +210,7 @@ impl Bench {
             point_before_tcx(kind),
         ) {
             (Ok(link), _) => hook::Attachment::Link(link),
-            // EINVAL: the kernel knows no TCX.
+            // EINVAL: the kernel lacks TCX.
             (Err(error), Some(point)) if error.raw_os_error() == Some(libc::EINVAL) => {
                 hook::attach_filter(program.as_fd(), link, name, point, PRIORITY)?
             }
@@ -228,9 +228,9 @@ impl Bench {
         self.links.clear();
     }
 
-    /// Sends so many frames, rounded up to 64, from the current namespace, whose device `out` is;
-    /// returns the time it took. Receivers run on this CPU, within this call, when their NAPI is
-    /// not threaded.
+    /// Sends this many frames, rounded up to 64, from the current namespace, in which the device
+    /// `out` is; returns the time. Receivers run on this CPU, within this call, unless their NAPI
+    /// is threaded.
     pub fn generate(&mut self, packets: u32) -> Result<Duration, Error> {
         let start = Instant::now();
         self.feed(packets)?;
@@ -347,8 +347,8 @@ impl Bench {
     }
 
     /// Writes the next flow's frame and runs a program on it, `runs` times, as if it came in at
-    /// `link`: mean time in nanoseconds, of which [`Target::Bare`] or [`Target::BareTc`] gives what
-    /// is not the program's own.
+    /// `link`. Returns the mean time in nanoseconds; [`Target::Bare`] or [`Target::BareTc`]
+    /// measures the part that is not the program's own.
     pub fn rotate(&mut self, target: Target, link: u32, runs: u32) -> Result<u64, Error> {
         if let Some(bss) = self.skel.maps.bss_data.as_mut() {
             bss.state.target = target as u32;

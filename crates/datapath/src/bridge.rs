@@ -17,7 +17,7 @@ const MOST_READ: usize = 256;
 pub struct Bridges {
     control: Control,
     pairs: MapHandle,
-    /// True if the programs that forward such frames are loaded.
+    /// True if the programs that forward bridged frames are loaded.
     loaded: bool,
 }
 
@@ -36,11 +36,11 @@ impl Bridges {
         self.control.set(Word::Bridge, u32::from(on && self.loaded));
     }
 
-    /// Pairs of stations, as `[to, from]`, that a bridge passed frames on between and that were not
-    /// known; each is given once, at most 256 at a time.
+    /// Returns unknown pairs of stations, as `[to, from]`, between which a bridge forwarded frames.
+    /// Reports each pair once, at most 256 at a time.
     ///
     /// # Errors
-    /// The kernel refuses to delete what was read.
+    /// The kernel refuses to delete the pairs that were read.
     pub fn take_pairs(&mut self) -> Result<Vec<[Mac; 2]>, Error> {
         if !self.loaded {
             return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! Frames at a port whose purpose is not known yet, and a gate that keeps all frames from passing
-//! meanwhile: `bpf/cable.bpf.c` (bpf/include/cable.h) from the daemon's side.
+//! Frames at a port whose purpose is not known yet, and a gate that stops all frames meanwhile:
+//! loads and reads `bpf/cable.bpf.c` (bpf/include/cable.h).
 //!
 //! The gate is at TC, and XDP comes before it: shutting a gate requires ending all proofs, or
 //! frames of proven flows bypass the gate. Behind a shut gate no flow is proven again.
@@ -31,7 +31,7 @@ use skel::types;
 
 /// Ports that can be watched at a time.
 pub const PORTS: u32 = headers::CABLES as u32;
-/// Hardware addresses that can be known as this router's own.
+/// Maximum number of hardware addresses known as this router's own.
 pub const OWN: usize = headers::CABLE_OWN_MAX as usize;
 /// Time that a gate keeps its mode without [`Cables::refresh`], nanoseconds. A daemon on a busy
 /// machine may be late by seconds, and a gate that opens then lets a provider into the LAN.
@@ -68,7 +68,7 @@ impl Gate {
     }
 }
 
-/// The classifier, loaded into the kernel. All of it goes with this.
+/// The classifier, loaded into the kernel. Dropping this value unloads it.
 pub struct Cables {
     skel: skel::CableSkel<'static>,
     slots: Mapped<types::cable>,
@@ -253,7 +253,7 @@ impl Cables {
         }
     }
 
-    /// Returns the record of a device; `None`: not watched.
+    /// Returns the record of a device; `None` if the device is not watched.
     pub fn read(&self, link: u32) -> Option<PortRecord> {
         // SAFETY: of a watched device, in a live mapping.
         self.at(link).map(|cable| unsafe { record::read(cable) })
@@ -281,7 +281,7 @@ impl Cables {
     }
 }
 
-/// The time at which what is said now is over, as the programs count it.
+/// Returns the time, by the programs' clock, at which the present settings expire.
 fn until() -> u32 {
     // Add one for the rest of a tick.
     tick(now() + HOLD) + 1

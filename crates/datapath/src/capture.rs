@@ -23,7 +23,7 @@ use crate::ring::Reader;
 use crate::skel::{WeirSkel, types};
 use crate::view::sums;
 
-/// Bytes of a packet that can be kept.
+/// Maximum number of captured bytes per packet.
 pub const OCTETS: u32 = headers::CAPTURE_OCTETS as u32;
 /// Minimum number of bytes (CAPTURE_PIECE).
 const LEAST: u32 = 16;
@@ -51,19 +51,19 @@ impl Side {
     }
 }
 
-/// End of a flow; fields that are `None` match anything.
+/// One end of a flow; fields that are `None` match anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureEnd {
-    /// Addresses with the first so many bits of this one.
+    /// Prefix of addresses: an address and its length in bits.
     pub prefix: Option<(IpAddr, u8)>,
     /// Port of the end.
     pub port: Option<u16>,
 }
 
-/// Selection of packets, and bytes to keep of them. All conditions must hold.
+/// Selection of packets, and the number of bytes captured of each. All conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureFilter {
-    /// The device it comes in at, or leaves by.
+    /// Ingress or egress device.
     pub link: Option<u32>,
     /// Layer 4 protocol.
     pub protocol: Option<Protocol>,
@@ -73,8 +73,7 @@ pub struct CaptureFilter {
     pub port: Option<u16>,
     /// Side of the packet path to capture; `None`: both.
     pub side: Option<Side>,
-    /// Bytes of each packet to keep, 16 to [`OCTETS`]. At XDP before Linux 5.18 never more than
-    /// 128.
+    /// Bytes captured of each packet, 16 to [`OCTETS`]; at most 128 at XDP before Linux 5.18.
     pub snaplen: u32,
 }
 
@@ -83,17 +82,17 @@ pub struct CaptureFilter {
 pub struct CapturedPacket<'a> {
     /// Nanoseconds since 1970.
     pub when: u64,
-    /// A number that the two sides of one packet share.
+    /// Number that both sides of one packet share.
     pub packet: u64,
-    /// Index of the device it came in at, or left by.
+    /// Index of the ingress or egress device.
     pub link: u32,
     /// Side on which the packet was captured.
     pub side: Side,
     /// Hook that forwarded the packet.
     pub hook: Hook,
-    /// Bytes of the whole frame, as it lay in memory: without a VLAN tag that was kept beside it.
+    /// Bytes of the whole frame in memory, without a VLAN tag that the kernel keeps in metadata.
     pub length: u32,
-    /// A VLAN tag beside the frame, outermost: EtherType and TCI.
+    /// The outermost VLAN tag, if the kernel keeps it in metadata: EtherType and TCI.
     pub tag: Option<(u16, u16)>,
     /// Number of segments of a super-packet, and bytes of payload in each.
     pub segments: Option<(u16, u16)>,
@@ -104,14 +103,14 @@ pub struct CapturedPacket<'a> {
 /// Packets that a capture missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureCounts {
-    /// Records that the ring had no room for.
+    /// Records lost because the ring was full.
     pub lost: u64,
-    /// Packets that were more than the rate allows.
+    /// Packets beyond the allowed rate.
     pub over: u64,
 }
 
-/// A capture under way. Must be ended by [`Captures::end`]; one that is only dropped gets
-/// no more tokens, so it ends as well, but goes on costing a little.
+/// A running capture. The caller must end it with [`Captures::end`]. A capture that is only dropped
+/// gets no more tokens, so it ends as well, but keeps costing a little.
 pub struct Capture {
     settings: Mapped<types::capture_settings>,
     reader: Reader,
@@ -136,8 +135,8 @@ impl Captures {
         })
     }
 
-    /// Begins to capture. Nothing is captured before [`Capture::give`] gives tokens. `room`:
-    /// packets that come in between two reads, at most.
+    /// Begins a capture. Nothing is captured before [`Capture::give`] gives tokens. `room`: maximum
+    /// number of packets between two reads.
     ///
     /// # Errors
     /// The kernel refuses the ring: too little memory.
@@ -180,7 +179,7 @@ impl Captures {
     /// Returns the number of packets that a capture missed so far.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not report the number.
     pub fn missed(&self, capture: &Capture) -> Result<CaptureCounts, Error> {
         let now = self.counts()?;
         Ok(CaptureCounts {
@@ -198,8 +197,8 @@ impl Captures {
 }
 
 impl Capture {
-    /// Hands over what was captured, in order, no more than `most` records. Returns how many there
-    /// were.
+    /// Passes captured packets to `each`, in order, at most `most` records. Returns the number of
+    /// records.
     pub fn read(&mut self, most: usize, mut each: impl FnMut(CapturedPacket<'_>)) -> usize {
         let past = realtime_offset();
         let mut count = 0;
@@ -218,7 +217,7 @@ impl Capture {
         settings.map_or(0, |settings| u32::try_from(settings.tokens).unwrap_or(0))
     }
 
-    /// Allows so many packets to be captured from now on, replacing the former number.
+    /// Allows this many packets to be captured from now on, replacing the former number.
     pub fn give(&mut self, packets: u32) {
         let packets = i32::try_from(packets).unwrap_or(i32::MAX);
         if let Some(settings) = self.settings.at(0) {
@@ -229,7 +228,8 @@ impl Capture {
     }
 }
 
-/// Room for twice what can come in between two reads, as far as a router can be asked for it.
+/// Returns the ring's size: room for twice the packets between two reads, within limits that suit a
+/// router.
 fn ring_size(packets: u32, sides: u32, octets: u32) -> u32 {
     // Each record has a header of 8 bytes in the ring, and begins at a multiple of 8.
     let record = u64::from(octets.min(OCTETS)) + HEAD as u64 + 16;
@@ -301,7 +301,8 @@ fn end_of(end: CaptureEnd) -> types::capture_end {
     }
 }
 
-/// Reads a record. `past`: offset to add to its time. `None`: another version, which cannot be.
+/// Reads a record. `past`: offset to add to its time. `None`: another version of the record, which
+/// cannot occur.
 fn captured(record: &[u8], past: i64) -> Option<CapturedPacket<'_>> {
     type Raw = types::captured;
     fn at<const N: usize>(record: &[u8], offset: usize) -> Option<[u8; N]> {

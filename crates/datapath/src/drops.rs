@@ -41,7 +41,7 @@ const LIFE: u32 = 2000;
 /// Time for which netfilter must have dropped all packets of a tuple before the drop is cached,
 /// milliseconds.
 const ROW: u32 = 1000;
-/// Extra time after which a row without such drops is given up, milliseconds.
+/// Extra time without drops after which a row ends, milliseconds.
 const ROW_MORE: u32 = 100;
 
 /// Kinds of packets that may be dropped early: enum drop_kind of bpf/include/drop.h.
@@ -75,7 +75,7 @@ pub enum DropList {
 pub struct DropEntry {
     /// A hole in a shorter prefix: nothing is dropped.
     pub except: bool,
-    /// Sampling: one packet in so many goes to the kernel; a power of two.
+    /// Sampling: one packet in this many goes to the kernel; a power of two.
     pub every: u32,
     /// Maximum time between such packets, milliseconds.
     pub pause: u32,
@@ -148,8 +148,8 @@ impl Drops {
         })
     }
 
-    /// Returns whether weir learns drops: `None` if not requested; else whether the kernel can
-    /// report drops.
+    /// Returns true if weir learns drops, false if the kernel cannot report them; `None` if not
+    /// requested.
     pub fn learns(&self) -> Option<Result<(), &Error>> {
         let learner = self.learner.as_ref()?;
         Some(learner.as_ref().map(drop))
@@ -213,11 +213,11 @@ impl Drops {
             .map_err(|e| Error::bpf("put a prefix on a list of drops", e))
     }
 
-    /// Takes a prefix off a list; what happened under it. A packet under way may still be counted,
-    /// and is then lost to the sum.
+    /// Removes a prefix from a list; returns the counts of the prefix. A packet under way may still
+    /// be counted, and is then missing from the sum.
     ///
     /// # Errors
-    /// The kernel refuses; not, when there is no such prefix.
+    /// The kernel refuses. A missing prefix is not an error.
     pub fn take(&mut self, list: DropList, prefix: &Prefix) -> Result<DropCount, Error> {
         let count = self.count(list, prefix)?.unwrap_or_default();
         let (map, key) = self.map(list, prefix);

@@ -58,7 +58,7 @@ pub enum Error {
         /// The device that has the slot.
         other: u32,
     },
-    /// There is no place for another watched port.
+    /// No slot is left for another watched port.
     #[error("cannot watch {name}: {most} devices are watched already, which is the maximum")]
     TooManyCables {
         /// Devices that can be watched at a time.
@@ -97,8 +97,8 @@ impl Error {
         }
     }
 
-    /// Makes the error for an object that failed to load. The kernel answers a refused program like
-    /// a lack of rights: libbpf's messages tell the two apart.
+    /// Creates the error for an object that failed to load. The kernel answers a rejected program
+    /// like a lack of rights; libbpf's messages tell them apart.
     pub(crate) fn load(what: impl Into<String>, source: libbpf_rs::Error) -> Self {
         match refusal(&libbpf_log::last()) {
             Some((program, lines)) => Self::Refused {

@@ -1,5 +1,5 @@
-//! The heartbeat, and what it carries: proofs that end, pauses in which none is given, and the time
-//! at which all are over.
+//! The heartbeat, and the epochs and times in its map: proofs that end, pauses without new proofs,
+//! and the time at which all proofs end.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub struct Heartbeat {
     control: Control,
     /// Time after any change in which nothing is proven, jiffies.
     quiet: u32,
-    /// Armed by us: the packet path may have disarmed itself since.
+    /// True if the daemon armed the packet path; the packet path may have disarmed itself since.
     wanted: bool,
     /// Time from which no proof holds.
     end: Option<Instant>,
@@ -36,8 +36,8 @@ impl Heartbeat {
             end: None,
             paused: None,
         };
-        // The kernel's clock begins five minutes before it turns round: the end of a pause that
-        // never was would seem to lie ahead.
+        // The kernel's clock begins five minutes before it wraps: the end of a pause that never was
+        // would seem to lie ahead.
         own.run(0, 0)?;
         own.control
             .set(Word::QuietUntil, own.control.get(Word::Now));
@@ -54,7 +54,7 @@ impl Heartbeat {
         self.control.get(Word::Armed) != 0
     }
 
-    /// Lets the packet path forward, as long as it is beaten.
+    /// Lets the packet path forward while beats arrive.
     pub fn arm(&mut self) -> Result<(), Error> {
         self.run(0, 0)?;
         self.control.set(Word::Armed, 1);
@@ -68,8 +68,9 @@ impl Heartbeat {
         self.control.set(Word::Armed, 0);
     }
 
-    /// Tells the packet path that the daemon is alive; due at least every [`Options::silence`] / 2.
-    /// If the packet path had given up on the daemon, all proofs end, and forwarding resumes.
+    /// Signals to the packet path that the daemon is alive; due at least every [`Options::silence`]
+    /// / 2. If the packet path had stopped for lack of beats, all proofs end, and forwarding
+    /// resumes.
     pub fn beat(&mut self) -> Result<(), Error> {
         if self.wanted && !self.armed() {
             self.invalidate_all()?;
@@ -81,7 +82,7 @@ impl Heartbeat {
     /// Ends every proof: each flow's next packet goes to the kernel, and proves the flow again.
     pub fn invalidate_all(&mut self) -> Result<(), Error> {
         self.run(self.quiet(), 1)?;
-        // The packet path gave up when proofs reached their end. The bump ends them: resume.
+        // The packet path gave up when proofs reached their end. This call ends them: resume.
         if self.wanted && !self.armed() {
             self.control.set(Word::Armed, 1);
         }
@@ -89,20 +90,21 @@ impl Heartbeat {
     }
 
     /// Sets a time from which no proof holds, by the kernel's own clock, until
-    /// [`Heartbeat::hold_until`] sets another and proofs were ended. Counts from the next beat or
-    /// bump; returns true if that should come at once, as the end has changed.
+    /// [`Heartbeat::hold_until`] sets another time and the proofs have ended. Takes effect with the
+    /// next beat or [`Heartbeat::invalidate_all`]; returns true if the end changed and that call
+    /// should come at once.
     pub fn hold_until(&mut self, end: Option<Instant>) -> bool {
         std::mem::replace(&mut self.end, end) != end
     }
 
-    /// Ends every proof, and lets none come up until [`Heartbeat::resume`], or until so much time
-    /// is over.
+    /// Ends every proof, and prevents new proofs until [`Heartbeat::resume`], at most for this
+    /// long.
     pub fn pause(&mut self, most: Duration) -> Result<(), Error> {
         self.paused = Some(Instant::now() + most);
         self.invalidate_all()
     }
 
-    /// Flows may be proven again.
+    /// Allows new proofs again.
     pub fn resume(&mut self) -> Result<(), Error> {
         match self.paused.take() {
             Some(_) => self.beat_quietly(),
@@ -110,7 +112,7 @@ impl Heartbeat {
         }
     }
 
-    /// Lets nothing be proven for as long as after any change.
+    /// Sends a beat that starts the same period without proofs as any change does.
     pub(crate) fn beat_quietly(&mut self) -> Result<(), Error> {
         self.run(self.quiet(), 0)
     }

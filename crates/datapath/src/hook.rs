@@ -21,11 +21,11 @@ pub enum Hook {
     Xdp,
     /// TC ingress only.
     Tc,
-    /// Nowhere: what leaves here is looked at, as copies of it may have left by ports.
+    /// No port: the witness inspects what leaves here, as copies of it may have left by ports.
     Watch,
 }
 
-/// Filters of ours on clsact: a handle of our own.
+/// Handle of weir's own filters on clsact.
 const HANDLE: u32 = 0x7765;
 
 /// Position of a program among those at TC of a device. The gate of a cable comes first: it drops
@@ -176,7 +176,7 @@ pub(crate) fn attach_tc(
     } else {
         libbpf_sys::BPF_TCX_EGRESS
     };
-    // A program that goes first otherwise goes right behind a gate.
+    // A program that would go first goes right behind a gate.
     let gate = match place {
         Place::FirstIn | Place::FirstOut => tcx::gate(link, kind),
         _ => None,
@@ -184,7 +184,7 @@ pub(crate) fn attach_tc(
     let behind = gate.and_then(|gate| link_create_behind(program, link, kind, gate).ok());
     match behind.map_or_else(|| link_create(program, link, kind, place.flags()), Ok) {
         Ok(fd) => Ok(Attachment::Link(fd)),
-        // EINVAL: the kernel knows no TCX.
+        // EINVAL: the kernel lacks TCX.
         Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(Error::System {
             what: format!("attach TC to {name}"),
             source: error,
@@ -251,7 +251,7 @@ fn link_create_with(
     kind: u32,
     mut options: libbpf_sys::bpf_link_create_opts,
 ) -> Result<OwnedFd, std::io::Error> {
-    // Size of the struct that weir knows.
+    // Size of the struct as weir uses it.
     options.sz = size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t;
     // SAFETY: the descriptors and the options outlive the call.
     let fd =

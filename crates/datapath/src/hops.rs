@@ -1,4 +1,4 @@
-//! Hops from the daemon's side: listing, ending their proofs, forgetting them.
+//! Lists hops, ends their proofs, and forgets them.
 
 use std::collections::HashSet;
 
@@ -10,46 +10,47 @@ use crate::headers;
 use crate::mapped::Mapped;
 use crate::skel::types;
 
-/// Hops that there can be.
+/// Maximum number of hops.
 pub const MAX: u32 = headers::HOPS_MAX as u32;
 /// A hop's flag: XDP may send it.
 pub const XDP: u32 = headers::HOP_XDP as u32;
 
-/// A hop's form: of a bridge.
+/// Flag in a hop's form: the hop is of a bridge.
 pub(crate) const BRIDGED: u8 = headers::HOP_BRIDGED as u8;
-/// A hop's form: which tag of a switch its header has.
+/// Bits in a hop's form: the kind of switch tag in its header.
 const DSA: u8 = headers::HOP_DSA as u8;
 const GSWIP: u8 = (headers::DSA_GSWIP << headers::HOP_DSA_SHIFT) as u8;
 
-/// Each kind of tag has a number of its own in a hop's form.
+/// Each kind of tag has its own number in a hop's form.
 const _: () = assert!(
     (headers::DSA_KINDS - 1) << headers::HOP_DSA_SHIFT <= headers::HOP_DSA
         && headers::HOP_DSA & (headers::HOP_TAGS | headers::HOP_PPPOE | headers::HOP_BRIDGED) == 0
 );
 
-/// A way out: a device, and the header that the kernel was seen to write.
+/// An egress path: a device, and the header that the kernel was seen to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Number, as flows refer to it.
     pub index: u32,
-    /// Device it leaves by.
+    /// Egress device.
     pub link: u32,
     /// Link-layer header.
     pub header: Vec<u8>,
-    /// Raised each time the neighbour behind it changed.
+    /// Raised each time the neighbour of this hop changes.
     pub epoch: u32,
-    /// The header has a switch's tag, which [`crate::Encapsulation::of_header`] does not know.
+    /// True if the header has a switch's tag, which [`crate::Encapsulation::of_header`] does not
+    /// parse.
     pub switched: bool,
-    /// XDP may send it.
+    /// True if XDP may send by this hop.
     pub xdp: bool,
-    /// Of a bridge: the addresses and the EtherType, which are 0 in the header, are those of each
-    /// frame.
+    /// True for a hop of a bridge: the addresses and the EtherType, which are 0 in the header, are
+    /// those of each frame.
     pub bridged: bool,
-    /// Proofs given over it.
+    /// Number of proofs given for this hop.
     pub proofs: u64,
 }
 
-/// The hops handed out so far.
+/// Returns the hops assigned so far.
 pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
     (0..used.min(MAX))
         .filter_map(|index| hops.get(index).map(|hop| (index, hop)))
@@ -67,8 +68,8 @@ pub fn list(hops: &Mapped<types::hop>, used: u32) -> Vec<Hop> {
         .collect()
 }
 
-/// Raises the epoch of the hops to any of these, by any device; returns their number. `used`: the
-/// hops handed out so far.
+/// Raises the epoch of all hops to these stations, on any device; returns the number of such hops.
+/// `used`: the hops assigned so far.
 pub fn invalidate(hops: &mut Mapped<types::hop>, used: u32, macs: &HashSet<Mac>) -> u32 {
     let mut bumped = 0;
     for index in 0..used.min(MAX) {
@@ -101,14 +102,14 @@ pub fn set_transmit(hops: &mut Mapped<types::hop>, link: u32, transmit: bool) {
             } else {
                 hop.flags & !XDP
             };
-            // SAFETY: as in `bump`.
+            // SAFETY: as in `invalidate`.
             unsafe { (&raw mut (*p).flags).write_volatile(flags) };
         }
     }
 }
 
-/// Empties the table. The packet path must be disarmed and idle on it. Epochs are kept, so that no
-/// old proof matches a new hop.
+/// Empties the table. The packet path must be disarmed and idle. Epochs are kept, so that no old
+/// proof matches a new hop.
 pub fn forget(hops: &mut Mapped<types::hop>, index: &MapMut<'_>) -> Result<(), Error> {
     let keys: Vec<_> = index.keys().collect();
     for key in keys {

@@ -1,4 +1,4 @@
-//! Encapsulation between the wire and IP, decoded for people and counters: from the word in a
+//! Encapsulation between the wire and IP, decoded for display and counters: from the word in a
 //! flow's proof, and from a hop's header.
 
 use std::fmt;
@@ -12,7 +12,7 @@ pub struct Tag {
     pub tci: u16,
 }
 
-/// A switch's tag, VLAN tags and PPPoE; none of it in plain Ethernet.
+/// A switch's tag, VLAN tags and PPPoE; all empty for plain Ethernet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encapsulation {
     /// Port of a DSA switch, by the number in its tag.
@@ -28,7 +28,7 @@ pub struct Encapsulation {
 pub struct Ingress {
     /// Slot of the port: device index modulo the number of slots.
     pub port: u32,
-    /// Behind what.
+    /// Encapsulation of the packets.
     pub behind: Encapsulation,
 }
 
@@ -43,7 +43,7 @@ impl Ingress {
             _ => None,
         };
         let (outer, inner) = (tag(word >> 62, word >> 32), tag(word >> 60, word >> 16));
-        // A switch's tag stands in the outer one's place.
+        // A switch's tag takes the position of the outer VLAN tag.
         let switched = word >> 62 == 3;
         Self {
             port: (word >> 48) as u32 & 0x7ff,

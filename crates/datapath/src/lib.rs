@@ -1,9 +1,9 @@
 //! The packet path: loads `bpf/`, owns its maps, and holds all of weir's unsafe code.
 //!
-//! [`Datapath`] is what the daemon steers: it makes flows known ([`Datapath::install`]), ends their
-//! proofs ([`Heartbeat::bump`], [`Datapath::prove`], [`Datapath::bump_hops`]), attaches programs to
-//! devices ([`Datapath::attach`]) and reads counters. The programs of `bpf/` alone decide if a
-//! packet is forwarded.
+//! [`Datapath`] is the daemon's interface: the daemon installs flows ([`Datapath::install`]), ends
+//! their proofs ([`Heartbeat::invalidate_all`], [`Datapath::invalidate`],
+//! [`Datapath::invalidate_hops`]), attaches programs to devices ([`Datapath::attach`]) and reads
+//! counters. Only the programs of `bpf/` decide if a packet is forwarded.
 
 #[cfg(feature = "bench")]
 pub mod bench;
@@ -42,13 +42,13 @@ mod try_load;
 pub mod tun;
 mod view;
 
-/// The generated loader. Its types are the C headers'.
+/// The generated loader, with the types of the C headers.
 #[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/weir.skel.rs"));
 }
 
-/// Numbers of the C headers, by the names that they have there.
+/// Numbers of the C headers, under their C names.
 #[allow(
     dead_code,
     missing_docs,

@@ -1,15 +1,16 @@
-//! Complaints of libbpf and of the verifier about the packet path.
+//! Messages of libbpf and of the verifier about the packet path.
 
 use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::PrintLevel;
 
-/// Lines of libbpf and the verifier that are kept; the reason comes last.
+/// Number of kept lines of libbpf and the verifier; the reason comes last.
 const LINES: usize = 40;
 
 static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Returns the last lines that libbpf and the verifier printed at the last load; none if the load succeeded.
+/// Returns the last lines that libbpf and the verifier printed at the last load; empty if the load
+/// succeeded.
 pub fn last() -> Vec<String> {
     HEARD.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

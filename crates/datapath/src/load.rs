@@ -42,7 +42,7 @@ const PATIENCE: u32 = 50;
 pub struct Options {
     /// Let the kernel forward; compare what weir would have sent with what it sends.
     pub shadow: bool,
-    /// Time without a beat after which everything goes to the kernel, milliseconds.
+    /// Time without a beat after which all packets go to the kernel, milliseconds.
     pub silence: u32,
     /// After a change nothing is proven for so long, milliseconds.
     pub quiet: u32,
@@ -82,9 +82,9 @@ impl Options {
 
 /// The programs at the hooks.
 ///
-/// The verifier takes most of the time of a start, and looks at one program after another if one
-/// thread loads them: so several threads do, each program from an object of its own over the same
-/// maps.
+/// The verifier takes most of the time of a start, and checks one program after another if one
+/// thread loads them. So several threads load programs, each from an object of its own over the
+/// same maps.
 pub(crate) struct Programs {
     /// Program at TC ingress.
     pub tc: OwnedFd,
@@ -228,7 +228,7 @@ fn open<'a>(
         true => libbpf_sys::BPF_F_XDP_HAS_FRAGS,
         false => 0,
     };
-    // The kernel lets one go on with the other only if both see such frames.
+    // The kernel lets one program continue in the other only if both accept such frames.
     for program in [
         &open.progs.weir_xdp,
         &open.progs.weir_xdp_onward,
@@ -302,7 +302,7 @@ fn link(main: &WeirSkel<'_>, programs: &Programs, bridge: bool) -> Result<(), Er
 /// Three random numbers, the last two odd.
 pub(crate) fn random_seed() -> Result<[u64; 3], Error> {
     let mut seed = [0u64; 3];
-    // SAFETY: the buffer is ours and as long as said.
+    // SAFETY: the buffer is owned here, and has the stated length.
     let got = unsafe { libc::getrandom(seed.as_mut_ptr().cast(), size_of_val(&seed), 0) };
     if got != size_of_val(&seed) as isize {
         return Err(Error::last_os("get random numbers"));

@@ -36,8 +36,8 @@ impl<T: Copy> Mapped<T> {
         Self::over(map, len, stride)
     }
 
-    /// Maps the first `len` elements of an array that is a section of its own (`.bss.NAME`): a map
-    /// whose one element is the whole array.
+    /// Maps the first `len` elements of an array in a section of its own (`.bss.NAME`): a map with
+    /// one element, the whole array.
     pub fn section(map: &impl MapCore, len: u32) -> Result<Self, Error> {
         let stride = size_of::<T>();
         assert_eq!(map.max_entries(), 1);
@@ -79,7 +79,7 @@ impl<T: Copy> Mapped<T> {
         self.len
     }
 
-    /// Address of an element; `None` beyond the end.
+    /// Returns the address of an element; `None` beyond the end.
     pub fn at(&self, index: u32) -> Option<*mut T> {
         // SAFETY: within the mapping.
         (index < self.len).then(|| unsafe { self.base.byte_add(self.stride * index as usize) })

@@ -1,9 +1,9 @@
 //! The meter from the daemon's side: loads `bpf/meter.bpf.c`, attaches it to ports, and reads its
 //! records (bpf/include/meter.h).
 //!
-//! The kernel side claims records, this side retires them. Each count of a record is given out as
+//! The kernel side claims records, this side retires them. Each count of a record is reported as
 //! growth exactly once: by [`Meter::scan`] while the record lives, and by [`Meter::reclaim`] for
-//! packets under way when it was retired.
+//! packets that were being counted when the record was retired.
 
 mod notifications;
 mod observation;
@@ -161,8 +161,8 @@ impl Meter {
         self.sizes.records4 + self.sizes.records6
     }
 
-    /// Counts what passes a device. `raw`: it has no Ethernet header. `read`: packets that tell
-    /// names are copied.
+    /// Counts the traffic of a device. `raw`: the device has no Ethernet header. `read`: the kernel
+    /// copies packets that carry names.
     ///
     /// # Errors
     /// The device is gone, or its slot is another's.
@@ -200,12 +200,12 @@ impl Meter {
         Ok(u32::from_ne_bytes(context))
     }
 
-    /// Visits all live records, and gives the growth of each since the last call; records for which
-    /// `each` returns `false` are retired. Due at least every few seconds: the shared counters are
+    /// Visits all live records, and reports the growth of each since the last call; retires records
+    /// for which `each` returns `false`. Due at least every few seconds: the shared counters are
     /// narrow.
     ///
-    /// Right after [`Meter::news`], the scan looks only at records that the news named, except for
-    /// an occasional full scan.
+    /// Right after [`Meter::notifications`], the scan looks only at records in the notifications,
+    /// except for an occasional full scan.
     ///
     /// # Errors
     /// The kernel's clock cannot be read.
@@ -275,7 +275,7 @@ impl Meter {
         records.told(all);
     }
 
-    /// News for which the ring had no room.
+    /// Returns the number of notifications lost because the ring was full.
     pub fn lost_notifications(&self) -> u64 {
         let bss = self.skel.maps.bss_data.as_ref();
         bss.map_or(0, |bss| bss.meter_unsaid)

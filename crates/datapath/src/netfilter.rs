@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 use crate::program::{name, object_info};
 
-/// A netfilter program, in any network namespace: the kernel does not tell in which.
+/// A netfilter program, in any network namespace: the kernel does not report which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetfilterProgram {
     /// Name or number of the program.
@@ -22,7 +22,7 @@ pub struct NetfilterProgram {
 /// Returns all attached programs. Needs CAP_SYS_ADMIN.
 ///
 /// # Errors
-/// The kernel refused to tell.
+/// The kernel refused the query.
 pub fn netfilter_programs() -> io::Result<Vec<NetfilterProgram>> {
     let mut programs = Vec::new();
     let mut link = 0;
@@ -39,7 +39,7 @@ fn after(link: u32) -> io::Result<Option<u32>> {
     // SAFETY: the number is written before the call ends.
     match -unsafe { libbpf_sys::bpf_link_get_next_id(link, &raw mut next) } {
         0 => Ok(Some(next)),
-        // No more; or, of a kernel before 5.8, none at all.
+        // End of the list; or no support, before kernel 5.8.
         libc::ENOENT | libc::EINVAL => Ok(None),
         error => Err(io::Error::from_raw_os_error(error)),
     }

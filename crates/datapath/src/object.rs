@@ -1,6 +1,6 @@
-//! Selection of the BPF objects: those that the build put into the program. A debug build takes
-//! those of another compiler from a directory instead, so that every test can run with the programs
-//! of each compiler (`scripts/lint-bpf` makes such directories).
+//! Selects the BPF objects that the build put into the program. A debug build can take objects of
+//! another compiler from a directory instead, so that every test can run with the programs of each
+//! compiler (`scripts/lint-bpf` makes such directories).
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -115,8 +115,8 @@ impl Datapath {
         &self.options
     }
 
-    /// Makes both directions of a connection known under `flow`, a number of the caller's. Neither
-    /// forwards before it is proven.
+    /// Installs both directions of a connection under `flow`, a number of the caller's. No
+    /// direction forwards before it is proven.
     ///
     /// # Errors
     /// [`Error::Full`] when no bucket of one of the directions has room.
@@ -125,9 +125,9 @@ impl Datapath {
         self.table.install(flow, original, reply, &mut self.trials)
     }
 
-    /// Makes frames between two stations known, both ways, under `pair`, a number of the caller's
-    /// from [`PAIRS`] on. With that number [`Datapath::remove`], [`Datapath::prove`],
-    /// [`Datapath::read`] and [`Datapath::inspect`] take it as they take a flow: the first
+    /// Installs both directions of frames between two stations under `pair`, a number of the
+    /// caller's from [`PAIRS`] on. [`Datapath::remove`], [`Datapath::invalidate`],
+    /// [`Datapath::read`] and [`Datapath::inspect`] take that number like a flow's: the first
     /// direction is to the first station. Lengths and bytes are those behind the EtherType.
     ///
     /// # Errors
@@ -137,9 +137,9 @@ impl Datapath {
         self.table.install_pair(pair, stations, &mut self.trials)
     }
 
-    /// Drops FINs and RSTs of a TCP flow that neither end can have sent, by their sequence numbers;
-    /// `scales`: window scales of the original direction's sender and of the other one. Without
-    /// this call, or without enough knowledge, such packets go to the kernel.
+    /// Drops FINs and RSTs of a TCP flow that neither end can have sent, by their sequence numbers.
+    /// `scales`: window scales of the original direction's sender and of the other end. Without
+    /// this call, or without known windows, such packets go to the kernel.
     pub fn guard(&mut self, flow: u32, scales: [u8; 2]) {
         let refs = self.table.refs(flow).into_iter().flatten();
         for (reference, scale) in refs.zip(scales) {
@@ -158,7 +158,8 @@ impl Datapath {
 
     /// Ends one flow's proof.
     pub fn invalidate(&mut self, flow: u32) {
-        // A packet under way was judged before the proof's end: it must not prove again.
+        // The kernel judged a packet under way before the proof's end: the packet must not prove
+        // again.
         for reference in self.table.refs(flow).into_iter().flatten() {
             if let Some(trial) = self.trials.at(self.table.trial_of(reference)) {
                 // SAFETY: an aligned word of a live mapping; a packet that comes in now writes the
@@ -196,9 +197,9 @@ impl Datapath {
         });
     }
 
-    /// Returns where frames of PPPoE sessions come in, and the device that the kernel sees their
-    /// packets on: the PPP device, or its VRF. Only sessions by which a proven packet came in; some
-    /// may have ended since, and their devices be gone.
+    /// Returns the origins of proven PPPoE sessions, each with the device on which the kernel sees
+    /// the session's packets: the PPP device, or its VRF. Some sessions may have ended since, and
+    /// their devices may be gone.
     pub fn session_devices(&self) -> Vec<(Ingress, u32)> {
         traffic::session_devices(&self.skel.maps.session_devices)
     }
@@ -210,15 +211,15 @@ impl Datapath {
         view::directions(&self.table, &self.trials, &self.hops, epoch, flow, at_xdp)
     }
 
-    /// Shadow mode: directions of a flow whose packets the kernel last sent otherwise than weir
-    /// would have.
+    /// Returns, in shadow mode, the directions of a flow whose packets the kernel last sent
+    /// differently than weir would have.
     pub fn differences(&self, flow: u32) -> Vec<Difference> {
         view::differences(&self.table, &self.expectations, flow)
     }
 
-    /// Times a forwarded TCP connection: [`Datapath::waits`] gives out one wait of each direction,
-    /// if there is one. Returns true if the connection is timed now: not if it is not such a
-    /// connection, or if [`TIMERS`](crate::TIMERS) others are timed.
+    /// Times a forwarded TCP connection: [`Datapath::take_round_trips`] reports one round trip of
+    /// each direction, if any. Returns true if the connection is timed now; false for any other
+    /// connection, or if [`TIMERS`](crate::TIMERS) connections are timed already.
     ///
     /// # Errors
     /// The kernel has no memory.
@@ -238,17 +239,16 @@ impl Datapath {
     }
 
     /// Ends all proofs over hops to stations at these addresses, by any port: the kernel may know a
-    /// station at a device that stands on several ports. One pass over the hops serves all
-    /// addresses.
+    /// station at a device on top of several ports. One pass over the hops serves all addresses.
     ///
     /// # Errors
-    /// The pause after it cannot be made; the proofs have ended all the same.
+    /// The pause after it cannot be set; the proofs have ended all the same.
     pub fn invalidate_hops(&mut self, macs: &HashSet<Mac>) -> Result<u32, Error> {
         let used = self.control.get(Word::Hops);
         let bumped = hops::invalidate(&mut self.hops, used, macs);
         if bumped > 0 {
-            // A packet whose header was already built must not prove the old address again; nor
-            // must one that proved, or learned a hop, before the pause began.
+            // A packet whose header was already built must not prove the old address again. Nor may
+            // a packet that proved, or learned a hop, before the pause began.
             self.heartbeat.beat_quietly()?;
             let used = self.control.get(Word::Hops);
             hops::invalidate(&mut self.hops, used, macs);
@@ -256,7 +256,7 @@ impl Datapath {
         Ok(bumped)
     }
 
-    /// The hops learned so far.
+    /// Returns the hops learned so far.
     pub fn hops(&self) -> Vec<Hop> {
         let used = self.control.get(Word::Hops);
         hops::list(&self.hops, used)
@@ -314,8 +314,8 @@ impl Datapath {
                 other: known.ifindex,
             });
         }
-        // Without its program a driver may have no rings for XDP frames: other ports stop sending
-        // any before it goes.
+        // Without its XDP program a driver may lack rings for XDP frames: other ports stop sending
+        // there before the program is detached.
         if !port.transmit && self.ports.get(slot).is_some_and(|p| p.ifindex == port.link) {
             self.declare(port)?;
         }
@@ -389,15 +389,15 @@ impl Datapath {
         view::totals(&self.skel.maps.passed, &self.skel.maps.totals)
     }
 
-    /// Runs the XDP program on one frame as if it came in at `link`, which must be a port of this
-    /// namespace and exist: its action, and the frame as it came out.
+    /// Runs the XDP program on one frame as if it came in at `link`, an existing port of this
+    /// namespace. Returns the action and the resulting frame.
     pub fn test_xdp(&self, frame: &[u8], link: u32) -> Result<(u32, Vec<u8>), Error> {
         run::test_run(&self.programs.xdp, frame, Some(link), 1)
             .map(|(action, out, _)| (action, out))
     }
 
-    /// Runs the TC program, or with `leaves` the egress witness, on one skb with the fields beside
-    /// its bytes: see [`Datapath::test_xdp`]. The fields are given back as they came out.
+    /// Runs the TC program, or with `leaves` the egress witness, on one skb with these metadata
+    /// fields: see [`Datapath::test_xdp`]. Returns the resulting fields, too.
     pub fn test_skb(
         &self,
         leaves: bool,
@@ -423,8 +423,8 @@ impl Datapath {
         Ok(())
     }
 
-    /// Lets so many jiffies go by for what FINs, RSTs and SYNs hold: the clock itself takes 25 days
-    /// to turn round. For tests.
+    /// Lets this many jiffies elapse for holds by FINs, RSTs and SYNs: the real clock takes 25 days
+    /// to wrap. For tests.
     #[doc(hidden)]
     pub fn age_holds(&mut self, jiffies: u32) {
         for index in 0..self.sizes.trials() {
@@ -439,7 +439,7 @@ impl Datapath {
     }
 }
 
-/// Returns a function that tells whether XDP runs on the device of a port's slot.
+/// Returns a function that reports whether XDP runs on the device of a port's slot.
 fn at_xdp(ports: &Mapped<types::port>, hooks: &Hooks) -> impl Fn(u32) -> bool {
     move |slot| ports.get(slot).is_some_and(|p| hooks.at_xdp(p.ifindex))
 }

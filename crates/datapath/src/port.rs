@@ -5,13 +5,13 @@ use kernel::Mac;
 use crate::headers;
 use crate::skel::types;
 
-/// Own addresses a port can have beside its first.
+/// Maximum number of further addresses of a port, beside its first.
 pub const VLAN_MACS: usize = headers::PORT_MACS as usize - 1;
 
 /// Bit in the number of a device's stack: packets come in there over PPP, too.
 pub const STACK_PPP: u32 = headers::STACK_PPP as u32;
 
-/// PPPoE sessions that are known of a port at a time.
+/// Maximum number of PPPoE sessions known at a port.
 pub(crate) const SESSIONS: u32 = headers::SESSION_PLACES as u32;
 
 /// A device as the packet path is to treat it.
@@ -38,11 +38,11 @@ pub struct Port {
     pub ppp_ingress: bool,
     /// PPPoE may be put on what leaves.
     pub ppp_egress: bool,
-    /// Member of a bridge, between whose members frames may be forwarded.
+    /// Member of a bridge; frames may be forwarded between the bridge's members.
     pub bridges: bool,
-    /// Frames have all their VLAN tags at XDP: the device takes none off.
+    /// True if frames have all their VLAN tags at XDP: the device strips none.
     pub sees_tags: bool,
-    /// The conduit of a switch, whose tag each frame has.
+    /// The conduit of a switch, whose tag is in each frame.
     pub tagger: Option<Tagger>,
 }
 
@@ -59,7 +59,7 @@ pub enum Tagger {
 }
 
 impl Tagger {
-    /// Finds a tag format by the kernel's name; `None` for one that weir does not know.
+    /// Finds a tag format by the kernel's name; `None` for an unsupported format.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "mtk" => Some(Self::Mtk),

@@ -1,7 +1,7 @@
-//! Abilities of the kernel that the packet path needs, found by trying: distributions carry
-//! features back to old versions and leave others out of new ones, so a version number tells
-//! little. The probes change nothing outside of this process; those that need a device run in a
-//! temporary network namespace.
+//! Kernel features that the packet path needs, found by trying: distributions backport features to
+//! old versions and remove others from new ones, so a version number proves little. The probes
+//! change nothing outside of this process; those that need a device run in a temporary network
+//! namespace.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -49,10 +49,10 @@ pub(crate) fn takes_buffers() -> bool {
     load(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).is_ok()
 }
 
-/// Tries it.
+/// Tries the feature.
 ///
 /// # Errors
-/// The kernel's answer. `PermissionDenied` says nothing about the ability.
+/// The kernel's answer. `PermissionDenied` does not show whether the kernel has the feature.
 pub fn probe(ability: KernelFeature) -> io::Result<()> {
     // libbpf's messages about failures are expected.
     libbpf_rs::set_print(None);
@@ -86,7 +86,7 @@ pub(crate) const LOOPBACK: u32 = 1;
 pub(crate) fn in_a_namespace_of_its_own<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| {
-            // SAFETY: concerns this thread alone, and takes no pointer.
+            // SAFETY: affects this thread alone, and takes no pointer.
             if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -154,9 +154,9 @@ fn load(kind: bpf_prog_type, flags: u32, code: &[[u8; 8]]) -> io::Result<OwnedFd
         prog_flags: flags,
         ..Default::default()
     };
-    // SAFETY: the strings end with 0, the instructions are as many as said (an array of bytes
-    // would not do: `bpf_insn` wants alignment, so they are copied), and all of it outlives the
-    // call.
+    // SAFETY: the strings end with 0, the instruction count is that of the array, and all of it
+    // outlives the call. `bpf_insn` needs alignment that an array of bytes lacks, so the
+    // instructions are copied.
     let fd = unsafe {
         let code: Vec<bpf_insn> = code
             .iter()
@@ -205,8 +205,8 @@ fn jit() -> io::Result<()> {
     }
 }
 
-/// A link to a device that cannot exist: a kernel with TCX misses the device, one without does not
-/// know the kind of link.
+/// Creates a link to a device that cannot exist: a kernel with TCX reports a missing device, one
+/// without rejects the kind of link.
 fn tcx() -> io::Result<()> {
     let program = load(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &ZERO)?;
     // SAFETY: no options are a valid choice.
@@ -237,7 +237,7 @@ fn clsact() -> io::Result<()> {
         prog_fd: program.as_raw_fd(),
         ..Default::default()
     };
-    // SAFETY: both structs are ours, say their size, and outlive the calls.
+    // SAFETY: both structs are owned here, state their size, and outlive the calls.
     let result = unsafe {
         match libbpf_sys::bpf_tc_hook_create(&mut hook) {
             0 => libbpf_sys::bpf_tc_attach(&hook, &mut options),

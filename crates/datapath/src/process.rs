@@ -14,9 +14,9 @@ pub fn close_descriptors_on_exec() {
     }
 }
 
-/// Large pieces of memory go back to the kernel when they are freed. glibc would keep the next ones
-/// of a size that was freed once, and those that want an alignment, as a password's 12 MiB do,
-/// hardly ever fit where one was before.
+/// Makes large allocations return to the kernel when freed. glibc would keep later allocations of a
+/// size that was freed once. Aligned ones, such as a password's 12 MiB, hardly ever fit where an
+/// earlier one was.
 pub fn return_freed_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: plain numbers.

@@ -1,4 +1,4 @@
-//! Loaded programs, as the kernel knows them: numbers and names.
+//! Loaded programs, as the kernel lists them: ids and names.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -29,7 +29,7 @@ pub fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_info> {
 pub unsafe fn object_info<T: Default>(object: BorrowedFd<'_>) -> io::Result<T> {
     let mut info = T::default();
     let mut length = size_of::<T>() as u32;
-    // SAFETY: the buffer is ours and as long as said.
+    // SAFETY: the buffer is ours and has the stated length.
     let failed = unsafe {
         libbpf_sys::bpf_obj_get_info_by_fd(object.as_raw_fd(), (&raw mut info).cast(), &mut length)
     };

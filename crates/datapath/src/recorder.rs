@@ -1,9 +1,8 @@
-//! Probes from the daemon's side: loads one probe of `bpf/probes.bpf.c`, attaches it, and reads its
-//! records (bpf/include/probe.h).
+//! Loads one probe of `bpf/probes.bpf.c`, attaches it, and reads its records (bpf/include/probe.h).
 //!
-//! Nothing here knows what a probe records. Its programs and maps are found by their names, which
-//! begin with the probe's; all others are left out. So each probe is a [`Recorder`] of its own, and
-//! one that the kernel refuses does not concern the rest.
+//! The code is the same for all probes. It finds the programs and maps of a probe by their names,
+//! which begin with the probe's, and leaves out all others. Each probe is a [`Recorder`] of its
+//! own, so a probe that the kernel refuses does not affect the rest.
 
 mod types;
 
@@ -19,8 +18,8 @@ use crate::view::sum;
 
 pub use types::KernelTypes;
 
-/// The layout of what both sides share, generated from the C headers; the loader that comes with it
-/// knows only all or nothing.
+/// Layout of the shared records, generated from the C headers. The generated loader would load all
+/// probes or none.
 #[allow(clippy::all, dead_code, missing_docs, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/probes.skel.rs"));
@@ -40,11 +39,11 @@ pub const BUCKETS: usize = size_of::<probe_histogram>() / 8 - 1;
 /// Subject of a record: struct probe_key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Subject {
-    /// Index of the port; 0 where none is known.
+    /// Index of the port; 0 if unknown.
     pub link: u32,
-    /// Label that divides the probe's counts, by the kernel's number; 0 if there is none.
+    /// Label that divides the probe's counts, by the kernel's number; 0 without a label.
     pub label: u32,
-    /// The station there; all zero where none is known, or where there was no room for it.
+    /// Hardware address of the station; all zero if unknown, or if there was no slot for it.
     pub station: Mac,
 }
 
@@ -76,10 +75,10 @@ pub struct Recorder {
 impl Recorder {
     /// Loads a probe, and begins to record events of this thread's network namespace. `name`: as in
     /// the names of its maps, with `-` for `_`. Check the kernel's requirements by [`KernelTypes`]
-    /// first, as the kernel's refusal tells little.
+    /// first: the kernel's refusal explains little.
     ///
     /// # Errors
-    /// The kernel refuses; there is no such probe.
+    /// The kernel refuses, or no such probe exists.
     pub fn load(name: &str) -> Result<Self, Error> {
         libbpf_log::listen();
         let prefix = format!("{}__", name.replace('-', "_"));
@@ -196,7 +195,7 @@ fn choose(open: &mut OpenObject, prefix: &str) -> Result<(), Error> {
     let netns = own_namespace()?.to_ne_bytes();
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        // The compiler's own (.rodata) have no such name.
+        // The compiler's own section (.rodata) has another name.
         if name.contains("__") && !name.starts_with(prefix) {
             map.set_autocreate(false)
                 .map_err(|e| Error::bpf("leave a map out", e))?;

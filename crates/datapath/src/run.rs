@@ -42,7 +42,7 @@ pub struct SkbFields {
     pub gso_segs: u32,
     /// Control block: the first two words mark what weir sent itself.
     pub cb: [u32; 5],
-    /// `skb->skb_iif`: the device it came in at; 0 for none.
+    /// `skb->skb_iif`: the ingress device; 0 without one.
     pub ingress: u32,
 }
 

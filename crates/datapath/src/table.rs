@@ -1,8 +1,8 @@
-//! The flow table from the daemon's side: where a record goes, and how it comes and ends.
+//! Writes the flow table of the packet path: chooses the record of a flow, and manages its life.
 //!
 //! A record is written while its owner word says CLAIMED, published by the store of LIVE, ended by
 //! the store of RETIRED, and reused only after [`REST`]: by then no CPU can still be reading it, as
-//! the packet path holds a record for microseconds.
+//! the packet path uses a record for microseconds.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
@@ -55,8 +55,8 @@ pub struct CounterDelta {
     pub bytes: u64,
 }
 
-/// Between whom packets go, as they come in and as they leave; `None` of a record that is neither
-/// TCP, UDP nor of stations.
+/// Endpoints of packets at ingress and at egress; `None` for a record that is neither TCP, UDP nor
+/// of stations.
 pub type EndpointPair = Option<(FlowEndpoints, FlowEndpoints)>;
 
 /// Records of an installed flow, one for each direction, and its counters so far.
@@ -215,8 +215,8 @@ impl Table {
         self.resting.push_back((now + REST, pair));
     }
 
-    /// Frees the records that have rested. `last` gets what each forwarded after it was last asked:
-    /// a packet may have been under way when its flow ended.
+    /// Frees retired records after [`REST`]. `last` receives the traffic that each forwarded after
+    /// its last read: a packet may have been under way when its flow ended.
     pub fn reclaim(
         &mut self,
         now: Instant,
@@ -359,10 +359,10 @@ impl Table {
         })
     }
 
-    /// A free record in one of the two buckets of a tuple, marked CLAIMED. The first bucket, which
-    /// the packet path looks into first, as long as it is less than half full; then the emptier
-    /// one. At half load, of 262,144 records 6 find no place this way, against 932 when the second
-    /// bucket is only a resort.
+    /// Returns a free record in one of the two buckets of a tuple, marked CLAIMED. Prefers the
+    /// first bucket, in which the packet path looks first, while it is less than half full; then
+    /// the emptier one. At half load, 6 of 262,144 records find no slot, against 932 if the second
+    /// bucket is used only when the first is full.
     fn claim(&mut self, key: &Key) -> Option<u32> {
         let hash = self.hash(key);
         let (family, mask) = if key.ipv6 {
@@ -489,8 +489,8 @@ impl Table {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.common(reference)).owner) }
     }
 
-    /// The part of a bucket's tags that is this record's: the packet path reads all four as one
-    /// number, way 0 lowest.
+    /// Returns the tag of this record in its bucket: the packet path reads all four as one number,
+    /// way 0 lowest.
     fn tag(&self, reference: u32) -> &AtomicU16 {
         let slot = reference & !IPV6;
         let tags = &self.tags[usize::from(reference & IPV6 != 0)];
@@ -549,7 +549,7 @@ impl Table {
     }
 }
 
-/// Returns the list of numbers that holds a flow, and the slot there.
+/// Returns the list of numbers that includes a flow, and the slot there.
 fn place(flow: u32) -> (usize, usize) {
     (usize::from(flow & PAIRS != 0), (flow & !PAIRS) as usize)
 }

@@ -10,8 +10,8 @@ use crate::program::{TC_PROGRAMS, name};
 /// Programs of one device and side that are listed; the kernel takes 64.
 const MOST: usize = 64;
 
-/// The kernel's numbers of what this process attached at TC: names can be asked for by
-/// CAP_SYS_ADMIN only.
+/// The kernel's ids of programs that this process attached at TC: looking up names requires
+/// CAP_SYS_ADMIN.
 static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// Links that are gates of cables.
@@ -37,11 +37,11 @@ pub(crate) fn gate(link: u32, kind: u32) -> Option<u32> {
     attached.into_iter().find(|program| gates.contains(program))
 }
 
-/// Returns foreign programs at TC ingress and at egress of a device, in words; none if the kernel
-/// has no TCX, or no such device.
+/// Describes foreign programs at TC ingress and at egress of a device; empty if the kernel has no
+/// TCX, or the device does not exist.
 ///
 /// # Errors
-/// The kernel refused to tell.
+/// The kernel refused the query.
 pub fn foreign_tcx(link: u32) -> io::Result<(Vec<String>, Vec<String>)> {
     let of = |kind| {
         let programs = attached(link, kind)?.into_iter();
@@ -69,21 +69,21 @@ fn foreign(program: u32) -> Option<String> {
 /// The kernel's numbers of what is attached.
 fn attached(link: u32, kind: u32) -> io::Result<Vec<u32>> {
     let mut programs = [0u32; MOST];
-    // sz is the size of the struct that weir knows.
+    // sz is the size of the struct as weir uses it.
     let mut options = libbpf_sys::bpf_prog_query_opts {
         sz: size_of::<libbpf_sys::bpf_prog_query_opts>() as libbpf_sys::size_t,
         prog_ids: programs.as_mut_ptr(),
         ..Default::default()
     };
     options.__bindgen_anon_1.count = MOST as u32;
-    // SAFETY: options and the list, which is as long as said, outlive the call.
+    // SAFETY: options and the list, which has the stated length, outlive the call.
     let failed = unsafe { libbpf_sys::bpf_prog_query_opts(link as i32, kind, &raw mut options) };
     match -failed {
         // SAFETY: both fields of the union are one number.
         0 | libc::ENOSPC => {
             Ok(programs[..MOST.min(unsafe { options.__bindgen_anon_1.count } as usize)].to_vec())
         }
-        // No TCX; nothing attached; no such device.
+        // No TCX, no program attached, or no such device.
         libc::EINVAL | libc::ENOENT | libc::ENODEV => Ok(Vec::new()),
         error => Err(io::Error::from_raw_os_error(error)),
     }

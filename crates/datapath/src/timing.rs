@@ -1,5 +1,5 @@
-//! Round trips of TCP that is forwarded: gives out timers and marks (bpf/include/timing.h), and
-//! reads what was measured.
+//! Round trips of forwarded TCP: assigns timers and marks (bpf/include/timing.h), and reads the
+//! measurements.
 
 use std::time::{Duration, Instant};
 
@@ -19,16 +19,16 @@ pub const TIMERS: u32 = headers::TIMERS_MAX as u32;
 /// Maximum wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Wait of one direction of a connection for an acknowledgement.
+/// Round-trip time of one direction of a connection, from a segment to its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Time from a segment to its acknowledgement, microseconds.
     pub micros: u32,
     /// Port and encapsulation of incoming segments, without priorities.
     pub ingress: Ingress,
-    /// Number of the hop by which they leave, see [`crate::Datapath::hops`].
+    /// Number of the segments' egress hop, see [`crate::Datapath::hops`].
     pub hop: u32,
-    /// Between whom they go, as they come in and as they leave.
+    /// Endpoints of the segments at ingress and at egress.
     pub endpoints: Option<(FlowEndpoints, FlowEndpoints)>,
 }
 
@@ -38,7 +38,7 @@ struct Timed {
     flow: u32,
     refs: [u32; 2],
     since: Instant,
-    /// True if the result was given out, by direction.
+    /// True if the result was reported, by direction.
     told: [bool; 2],
 }
 
@@ -58,7 +58,7 @@ impl Timers {
         })
     }
 
-    /// Times a connection with these records; not where no timer is free.
+    /// Times a connection with these records; returns false if no timer is free.
     fn begin(&mut self, flow: u32, refs: [u32; 2], table: &Table) -> Result<bool, Error> {
         let Some(free) = self.timed.iter().position(Option::is_none) else {
             return Ok(false);
@@ -91,7 +91,7 @@ impl Timers {
         Ok(true)
     }
 
-    /// Takes the marks off, and frees the timer.
+    /// Clears the marks, and frees the timer.
     fn end(&mut self, timer: usize, table: &Table) {
         let Some(timed) = self.timed[timer].take() else {
             return;
@@ -103,7 +103,7 @@ impl Timers {
         }
     }
 
-    /// The timer of a connection.
+    /// Returns the timer of a connection.
     fn of(&self, flow: u32) -> Option<usize> {
         let known = |timed: &Option<Timed>| timed.is_some_and(|timed| timed.flow == flow);
         self.timed.iter().position(known)
@@ -127,19 +127,19 @@ impl Timers {
         self.begin(flow, refs, table)
     }
 
-    /// A connection is not timed any more.
+    /// Stops timing a connection.
     pub fn untime(&mut self, flow: u32, table: &Table) {
         if let Some(timer) = self.of(flow) {
             self.end(timer, table);
         }
     }
 
-    /// Connections that are timed.
+    /// Returns the number of timed connections.
     pub fn timed(&self) -> usize {
         self.timed.iter().flatten().count()
     }
 
-    /// See [`crate::Datapath::waits`].
+    /// Reports measured round trips: see [`crate::Datapath::take_round_trips`].
     pub fn waits(&mut self, now: Instant, table: &Table, mut each: impl FnMut(RoundTrip)) {
         for timer in 0..self.timed.len() {
             let Some(timed) = &mut self.timed[timer] else {

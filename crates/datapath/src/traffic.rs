@@ -9,28 +9,28 @@ use crate::skel::types;
 use crate::table;
 use crate::translate::FlowEndpoints;
 
-/// Traffic that one direction of a flow forwarded since the last call. The path is the present one:
-/// a flow that changed its path meanwhile, as when a station moved, took the former for a fraction
-/// of a second.
+/// Traffic that one direction of a flow forwarded since the last call. The path is the present one.
+/// If a flow changed its path meanwhile, as when a station moved, its traffic of a fraction of a
+/// second took the former path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrafficDelta {
-    /// The caller's number of the flow; `None` of one that is removed.
+    /// The caller's number of the flow; `None` if the flow was removed.
     pub flow: Option<u32>,
     /// Packets; of a super-packet, its segments.
     pub packets: u64,
-    /// Bytes from the IP header on; of a super-packet, each segment with its headers. Of bridged
-    /// ones super-packets count with one.
+    /// Bytes from the IP header on; of a super-packet, each segment with its headers. A bridged
+    /// super-packet counts with one set of headers.
     pub bytes: u64,
     /// Port and encapsulation of incoming packets, without priorities.
     pub ingress: Ingress,
-    /// Number of the hop by which it leaves, see [`crate::Datapath::hops`].
+    /// Number of the egress hop, see [`crate::Datapath::hops`].
     pub hop: u32,
     /// True if forwarded at XDP, as far as the path shows; else at TC.
     pub xdp: bool,
-    /// Between whom, as it comes in and as it leaves.
+    /// Endpoints at ingress and at egress.
     pub endpoints: Option<(FlowEndpoints, FlowEndpoints)>,
-    /// Between members of a bridge, which the bridge's own device does not count. Bytes are those
-    /// behind the EtherType.
+    /// True for traffic between members of a bridge, which the bridge's own device does not count.
+    /// Bytes are those behind the EtherType.
     pub bridged: bool,
 }
 
@@ -60,7 +60,7 @@ impl TrafficDelta {
     }
 }
 
-/// Reads the map: see [`crate::Datapath::session_devices`].
+/// Reads the map of session devices: see [`crate::Datapath::session_devices`].
 pub(crate) fn session_devices(map: &impl MapCore) -> Vec<(Ingress, u32)> {
     map.keys()
         .filter_map(|key| {

@@ -34,7 +34,7 @@ fn address(words: Words, ipv6: bool) -> IpAddr {
     IpAddr::V6(Ipv6Addr::from(octets))
 }
 
-/// Between whom packets go.
+/// Endpoints of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEndpoints {
     /// Between two hosts, by IP.
@@ -186,7 +186,7 @@ fn halves(words: &Words, ipv6: bool) -> Vec<u16> {
         .collect()
 }
 
-/// Changes to packets of `from` so that they leave as `to`.
+/// Changes to a packet with the tuple `from` so that it leaves with the tuple `to`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Translation {
     /// Change of an IPv4 header's checksum: addresses, and a TTL one lower.
@@ -202,7 +202,7 @@ pub const FLOW_ADDR: u8 = headers::FLOW_ADDR as u8;
 /// A flow's flag: a port is translated.
 pub const FLOW_PORT: u8 = headers::FLOW_PORT as u8;
 
-/// The difference between a tuple as it comes in and as it leaves.
+/// Computes the difference between a tuple at ingress and at egress.
 pub fn translation(from: &Key, to: &Key) -> Translation {
     let v6 = from.ipv6;
     let side = |k: &Key| [halves(&k.source, v6), halves(&k.destination, v6)].concat();

@@ -1,4 +1,4 @@
-//! Loading the packet path where nothing outside of this process notices.
+//! Loads the packet path without effect outside this process.
 
 use crate::error::Error;
 use crate::hook::Hook;
@@ -8,11 +8,12 @@ use crate::port::Port;
 use crate::probe::{LOOPBACK, in_a_namespace_of_its_own};
 use crate::sizes::Sizes;
 
-/// Loads the packet path with tiny tables, lets the verifier judge all of it, runs its heartbeat
-/// and, where a network namespace can be made for that, attaches it at TC.
+/// Loads the packet path with tiny tables, has the verifier check all programs, and runs the
+/// heartbeat. Attaches the programs at TC if a network namespace can be made for them.
 ///
 /// # Errors
-/// Reason of a refusal by the kernel; [`crate::complaints::last`] has the lines of the verifier.
+/// Reason of a refusal by the kernel; [`crate::libbpf_log::last`] returns the lines of the
+/// verifier.
 pub fn try_load() -> Result<(), Error> {
     let rehearse = || {
         let mut path = Datapath::load(Sizes::new(4, 4, &[]), Options::default())?;
@@ -38,7 +39,7 @@ mod tests {
         assert_eq!(loopback(), before, "nothing is left attached here");
     }
 
-    /// The device and what is attached to it.
+    /// Returns the loopback device and its attachments.
     fn loopback() -> String {
         let output = std::process::Command::new("ip")
             .args(["-details", "link", "show", "lo"])

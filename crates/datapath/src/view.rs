@@ -1,4 +1,4 @@
-//! Reading what the packet path knows, for people.
+//! Reads the state of the packet path for display.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct FlowDirection {
     pub ingress: Ingress,
     /// Hop it leaves by, once proven.
     pub hop: u32,
-    /// Device of that hop; 0 for none.
+    /// Device of that hop; 0 without a hop.
     pub hop_link: u32,
     /// Forwarded at XDP; else, when proven, at TC.
     pub xdp: bool,
@@ -41,7 +41,7 @@ pub struct FlowDirection {
     pub mark: u32,
     /// Priority with which the kernel sends it.
     pub priority: u32,
-    /// Last reason that kept a packet from the fast path, or the direction from being proven.
+    /// Last reason that kept a packet from the fast path, or a direction from being proven.
     pub reason: Reason,
 }
 

@@ -1,5 +1,6 @@
-//! Statements that single elements of sets keep: which sets may have such, and which there are
-//! (`include/uapi/linux/netfilter/nf_tables.h`). Read by [`crate::io::read_kept`].
+//! Statements of single elements of sets: which sets may have such statements, and which statements
+//! exist (`include/uapi/linux/netfilter/nf_tables.h`). [`crate::io::read_element_statements`] reads
+//! them.
 //!
 //! `nft` takes them where the set's declaration has the same statement, which it shows, and in sets
 //! with the flag `dynamic`, of which its JSON need not show even the flag.

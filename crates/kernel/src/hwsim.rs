@@ -1,8 +1,8 @@
 //! The generic netlink family `MAC80211_HWSIM` (`drivers/net/wireless/virtual/mac80211_hwsim.h`): a
 //! process that registers with it is the medium between radios that exist in software only. The
 //! kernel reports each frame that a radio sends ([`decode_sent`]), and keeps the frame until the
-//! process reports its fate ([`Replies::told`]); a radio receives the frames that it is given
-//! ([`Replies::heard`]).
+//! process reports its fate ([`Replies::report_status`]). The process delivers frames to a radio by
+//! [`Replies::deliver`].
 
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Mac;
@@ -31,7 +31,7 @@ pub const NO_ACK: u32 = 1 << 1;
 /// `HWSIM_TX_STAT_ACK`: it was acknowledged.
 pub const ACKNOWLEDGED: u32 = 1 << 2;
 
-/// `MAC80211_HWSIM_TX_RC_USE_RTS_CTS`: the air is asked for first.
+/// `MAC80211_HWSIM_TX_RC_USE_RTS_CTS`: the sender reserves the medium first.
 pub const USE_RTS: u16 = 1 << 0;
 /// `MAC80211_HWSIM_TX_RC_MCS`: the rate is an MCS of HT.
 pub const HT: u16 = 1 << 3;
@@ -221,9 +221,10 @@ pub(crate) fn register(family: u16) -> Vec<u8> {
     })
 }
 
-/// Asks for a radio: one with channel contexts, as others tell no power but what the channel allows
-/// (`ieee80211_get_tx_power`), and the medium takes no radios of several channels; with the third
-/// of the driver's own regulatory domains, by which access points may use channels of 5 and 6 GHz.
+/// Requests a radio with channel contexts and with the third of the driver's own regulatory
+/// domains. Other radios report only the power that the channel allows (`ieee80211_get_tx_power`),
+/// and the medium does not support radios of several channels. By that domain access points may use
+/// channels of 5 and 6 GHz.
 pub(crate) fn new_radio(family: u16) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, 1, |e| {
         e.fixed(&[CMD_NEW_RADIO, 1, 0, 0]);
@@ -301,7 +302,7 @@ mod tests {
         assert_eq!(name(ATTR_FREQ), "HWSIM_ATTR_FREQ is missing");
         assert_eq!(name(ATTR_COOKIE), "HWSIM_ATTR_COOKIE is missing");
         assert_eq!(name(ATTR_TX_INFO), "HWSIM_ATTR_TX_INFO is missing");
-        // Kernels before 5.12 did not tell flags.
+        // Kernels before 5.12 did not report flags.
         let plain = only(&sent(&example(), ATTR_TX_INFO_FLAGS)).expect("valid");
         assert_eq!(plain.expect("a frame").rates[1].flags, 0);
         let short = TransmittedFrame {

@@ -181,8 +181,8 @@ impl Uplinks {
     }
 
     /// Takes an event, and appends the certain changes: the uplinks of a device that went down are
-    /// gone, regardless of their routes. Returns true if a new [`Picture`] is needed. Events come
-    /// in batches: look once after each.
+    /// gone, regardless of their routes. Returns true if a new [`RoutingSnapshot`] is needed.
+    /// Events come in batches: take one snapshot after each batch.
     pub fn event(&mut self, event: &Event, out: &mut Vec<Change>) -> bool {
         match event {
             Event::Link(link) if !link.up => self.remove(link.index, out),
@@ -233,7 +233,7 @@ impl Uplinks {
         changes
     }
 
-    /// Removes the uplinks of a device. Returns true if a new picture is needed: a twin of a
+    /// Removes the uplinks of a device. Returns true if a new snapshot is needed: a duplicate of a
     /// removed uplink can be used now, or is gone itself.
     fn remove(&mut self, link: u32, out: &mut Vec<Change>) -> bool {
         let gone = self.now.extract_if(.., |uplink| uplink.link == link);

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::{Error, config};
 
-/// Where the daemon is.
+/// The connection to the daemon.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Connection {
     /// Socket of the daemon [default: $WEIR_SOCKET, else the configuration's, else that of this
@@ -18,7 +18,7 @@ pub struct Connection {
     pub socket: Option<PathBuf>,
 }
 
-/// How to print.
+/// The output format.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Format {
     /// Print one JSON document
@@ -26,7 +26,7 @@ pub struct Format {
     pub json: bool,
 }
 
-/// A client for the daemon that is meant.
+/// Creates a client for the chosen daemon.
 ///
 /// # Errors
 /// No client can be made.
@@ -34,7 +34,7 @@ pub fn client(connection: &Connection) -> Result<Client, Error> {
     Ok(Client::new(&socket(connection))?)
 }
 
-/// The socket of the daemon that is meant.
+/// Returns the socket of the chosen daemon.
 pub fn socket(connection: &Connection) -> PathBuf {
     // The daemon may use another socket. `weir config` reports a broken file.
     let configured = config::configured_socket();

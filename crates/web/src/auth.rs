@@ -1,5 +1,5 @@
 //! Parts of the page that only the daemon holds: the password, the sessions, the certificate's
-//! files and the token for figures. The page's server asks for each of them by a message.
+//! files and the token for metrics. The page's server asks for each of them by a message.
 
 mod login;
 mod queue;
@@ -39,9 +39,9 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// Reads the certificate, or creates one: to be called before the daemon gives up writing
-    /// files. Later the warden reads the certificate's and the password's files, and writes the
-    /// latter if a password is set or changed.
+    /// Reads the certificate, or creates one. Must be called before the daemon gives up writing
+    /// files. Later the authenticator reads the certificate's and the password's files, and writes
+    /// the password's file when a password is set or changed.
     pub fn new(settings: Settings) -> Result<Self, WebError> {
         Self::with_clock(settings, clock::start())
     }

@@ -58,8 +58,8 @@ impl DaemonEnd {
         Ok(())
     }
 
-    /// Returns the later requests of the other end; `who` tells the client of a request by its
-    /// headers. Must be called inside a tokio runtime.
+    /// Returns the later requests of the other end; `who` determines a request's access level from
+    /// its headers. Must be called inside a tokio runtime.
     pub fn into_requests(
         self,
         who: impl Fn(&HeaderMap) -> AccessLevel + 'static,
@@ -90,7 +90,7 @@ pub struct ServerRequests {
 
 impl ServerRequests {
     /// Returns when the other end misses two probes in a row, a pause apart. A single miss may be
-    /// due to this process's own sleep. Requires a concurrent [`Arrivals::accept`].
+    /// due to this process's own sleep. Requires a concurrent [`ConnectionSource::accept`].
     pub async fn silence(&self, pause: Duration) {
         let mut unheard = 0;
         while unheard < 2 {

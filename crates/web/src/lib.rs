@@ -1,10 +1,10 @@
 //! The server of weir's web page: HTTP/1.1 over TCP, login, the page's files, and the daemon's API
 //! behind the login.
 //!
-//! Two processes share this crate. Network clients reach the [`Door`], in an unprivileged process:
-//! HTTP, TLS, the page's files, hosts, origins, CSRF. The daemon has the [`Authenticator`]: the password,
-//! sessions, the certificate's files. A [`channel`] connects them. The door listens on loopback by
-//! default and serves:
+//! Two processes share this crate. Network clients reach the [`PageServer`], in an unprivileged
+//! process: HTTP, TLS, the page's files, hosts, origins, CSRF. The daemon has the
+//! [`Authenticator`]: the password, sessions, the certificate's files. A [`channel`] connects them.
+//! The page server listens on loopback by default and serves:
 //!
 //! | request | answer |
 //! |---|---|

@@ -3,13 +3,13 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `POST /page/session` | [`Whose`]: the one of [`Tokens`] that belongs to a session |
+//! | `POST /page/session` | [`ClientSession`], by the valid one of [`SessionTokens`] |
 //! | `POST /page/client` | the [`Device`] of an address |
-//! | `POST /page/login` | [`Opened`], if the password is right |
-//! | `POST /page/logout` | ends the sessions of [`Tokens`] |
-//! | `POST /page/password` | [`Opened`], after a change of the password |
-//! | `GET /page/certificate` | a [`Pair`], empty if the page is served without TLS |
-//! | `POST /page/metrics` | figures, for a client with the token if one is needed |
+//! | `POST /page/login` | [`NewSession`], if the password is right |
+//! | `POST /page/logout` | ends the sessions of [`SessionTokens`] |
+//! | `POST /page/password` | [`NewSession`], after a change of the password |
+//! | `GET /page/certificate` | a [`PemPair`], empty if the page is served without TLS |
+//! | `POST /page/metrics` | metrics, for a client with the token if one is needed |
 //! | `/v1/…` | the daemon's own, within a session, by [`SESSION_HEADER`] |
 
 use std::net::IpAddr;

@@ -39,12 +39,12 @@ pub struct PageServer {
 }
 
 impl PageServer {
-    /// Returns a door in front of this daemon.
+    /// Returns a server in front of this daemon.
     pub fn new(front: FrontendSettings, behind: Backend) -> Self {
         Self::with_clock(front, behind, clock::start())
     }
 
-    /// Returns a door with another clock.
+    /// Returns a server with another clock.
     pub fn with_clock(front: FrontendSettings, behind: Backend, clock: Clock) -> Self {
         Self {
             #[cfg(feature = "tls")]

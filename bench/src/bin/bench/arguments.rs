@@ -20,7 +20,7 @@ pub struct Arguments {
     pub json: Option<PathBuf>,
 }
 
-/// What can be measured.
+/// A measurement, with its options.
 #[derive(Debug, Subcommand)]
 pub enum Part {
     /// Measure single programs, in nanoseconds per packet beyond those of a drop

@@ -24,7 +24,7 @@ pub struct ConversationsQuery {
     pub port: Option<String>,
     /// Order of the list.
     pub sort: ConversationSort,
-    /// Largest number of listed conversations: one of [`CONVS`].
+    /// Largest number of listed conversations: one of [`CONVERSATION_LIMITS`].
     pub limit: u32,
 }
 

@@ -202,8 +202,8 @@ pub struct QuotaState {
     pub resets: u64,
 }
 
-/// A metered port. In each direction, the device's counter = conversations + unplaced + other, in packets;
-/// in bytes, with `link` added.
+/// A metered port. In each direction, the device's counter = conversations + unplaced + other, in
+/// packets; in bytes, with `link` added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeteredPort {
     /// Name of the device.

@@ -1,4 +1,4 @@
-//! The connections of one server: the [`Crowd`], and notifications for its members.
+//! The connections of one server: the [`ConnectionTable`], and notifications for its members.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use super::ResponseBody;
 use super::connection_table::{ConnectionTable, Peer};
 use super::progress::Progress;
 
-/// Interval at which a waiting connection checks for stalled ones with a seat.
+/// Interval at which a waiting connection checks for stalled ones with a slot.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Notifications for one connection.
@@ -26,7 +26,7 @@ struct ConnectionSignals {
     go: Notify,
 }
 
-/// The place that receives connections.
+/// Handle to the connections of one server.
 #[derive(Clone)]
 pub struct ConnectionPool(Rc<Inner>);
 
@@ -47,8 +47,7 @@ impl ConnectionPool {
         }))
     }
 
-    /// Returns when there is a place for one more connection. Dismisses a silent connection if
-    /// necessary.
+    /// Returns when one more connection fits. Dismisses a silent connection if necessary.
     pub async fn place(&self) {
         while self.0.crowd.borrow().is_full() {
             let changed = self.0.changed.notified();
@@ -57,7 +56,7 @@ impl ConnectionPool {
                 changed.await;
             } else {
                 // The dismissed connection closes its descriptor before another one comes: a client
-                // that connects without end holds no more descriptors than there are places.
+                // that connects without end holds no more descriptors than the limit allows.
                 tokio::task::yield_now().await;
             }
         }
@@ -88,7 +87,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Frees the connection's place at once; the connection ends with its next turn.
+    /// Releases the connection at once; the connection ends with its next turn.
     fn dismiss(&self, number: u64) {
         self.0.crowd.borrow_mut().leave(number);
         if let Some(told) = self.0.told.borrow().get(&number) {
@@ -122,11 +121,11 @@ impl Connection {
         self.told.go.notified().await;
     }
 
-    /// Waits for a seat.
+    /// Waits for a slot.
     pub async fn seat(self: &Rc<Self>) -> Slot {
         let hall = &self.hall;
         hall.0.crowd.borrow_mut().ask(self.number, Instant::now());
-        // From here on the connection counts as asking, until the seat is dropped.
+        // From here on the connection counts as asking, until the slot is dropped.
         let seat = Slot(Rc::clone(self));
         hall.changed();
         while timeout(LOOK, self.told.seat.notified()).await.is_err() {
@@ -150,7 +149,7 @@ impl Drop for Connection {
     }
 }
 
-/// The seat of one connection, until dropped.
+/// The slot of one connection, until dropped.
 pub struct Slot(Rc<Connection>);
 
 impl Drop for Slot {
@@ -161,14 +160,14 @@ impl Drop for Slot {
     }
 }
 
-/// An answer, and its seat until all of the answer is in the client's socket.
+/// A response, and its slot until the client's socket holds the whole response.
 pub struct SlotBody {
     answer: ResponseBody,
     _seat: Option<Slot>,
 }
 
 impl SlotBody {
-    /// Wraps an answer. A refusal takes no seat: `None`.
+    /// Wraps a response. A refusal takes no slot: `None`.
     pub fn new(answer: ResponseBody, seat: Option<Slot>) -> Self {
         Self {
             answer,

@@ -1,8 +1,8 @@
-//! Scheduling of connections: their seats, and which connection gives way to another. Pure.
+//! Scheduling of connections: their slots, and which connection gives way to another. Pure.
 //!
 //! A connection is cheap while it is *silent*: a client may be about to send a request, or never
-//! send one. An answer costs more, so there are few *seats*. A client with a request never waits
-//! for silent ones.
+//! send one. A response costs more, so there are few *slots*. A client with a request never waits
+//! for silent connections.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// If no seat is free, an answer gives way to others when its client has taken nothing for this
+/// If no slot is free, a response gives way to others when its client has read nothing for this
 /// long.
 pub const STILL: Duration = Duration::from_secs(1);
 
@@ -29,9 +29,9 @@ pub enum Peer {
 enum Phase {
     /// No request has arrived, or no new one.
     Silent,
-    /// A request has arrived, and has no seat.
+    /// A request has arrived, and has no slot.
     Asking,
-    /// The answer is under way.
+    /// The response is under way.
     Answered,
 }
 
@@ -55,7 +55,7 @@ pub struct ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// Creates a table with this many seats, and this many more connections.
+    /// Creates a table with this many slots, and room for this many more connections.
     pub fn new(seats: usize, waiting: usize) -> Self {
         let seats = seats.max(1);
         Self {
@@ -66,7 +66,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Returns true if there is no place for one more connection.
+    /// Returns true if no further connection fits.
     pub fn is_full(&self) -> bool {
         self.members.len() >= self.most
     }
@@ -106,7 +106,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Assigns a free seat: to the peer with the fewest seats, and there to the connection that has
+    /// Assigns a free slot: to the peer with the fewest slots, and there to the connection that has
     /// waited longest.
     pub fn seat(&mut self, now: Instant) -> Option<u64> {
         if self.count(Phase::Answered, None) >= self.seats {
@@ -132,8 +132,8 @@ impl ConnectionTable {
         Some(number)
     }
 
-    /// Returns the answered connection that gives way to a waiting one, if no seat is free: of the
-    /// peer with most seats, the one that has taken nothing for longest.
+    /// Returns the answered connection that gives way to a waiting one, if no slot is free: of the
+    /// peer with most slots, the one that has read nothing for longest.
     pub fn still(&self, now: Instant) -> Option<u64> {
         if self.count(Phase::Answered, None) < self.seats || self.count(Phase::Asking, None) == 0 {
             return None;

@@ -16,7 +16,7 @@ pub struct ProgressStream<S> {
     moved: Rc<Cell<Instant>>,
 }
 
-/// Time when bytes last moved on a [`Watched`] stream.
+/// Time when bytes last moved on a [`ProgressStream`] stream.
 pub struct Progress(Rc<Cell<Instant>>);
 
 impl<S> ProgressStream<S> {

@@ -25,7 +25,7 @@ use crate::route::{AccessLevel, Routes};
 pub struct Limits {
     /// Requests answered at once; more wait for their turn.
     pub answers: usize,
-    /// Further open connections: silent ones, or ones that wait for a seat. A silent one gives way
+    /// Further open connections: silent ones, or ones that wait for a slot. A silent one gives way
     /// to a new one; if none is silent, more wait in the socket's backlog.
     pub waiting: usize,
     /// Bytes of a request's head. Not less than 8192.
@@ -203,7 +203,7 @@ impl<A: ConnectionSource> RequestHandler<A> {
     }
 }
 
-/// Wraps an answer that needs no seat.
+/// Wraps a response that needs no slot.
 fn unseated(answer: Response<ResponseBody>) -> Response<SlotBody> {
     answer.map(|answer| SlotBody::new(answer, None))
 }

@@ -19,9 +19,9 @@ enum Place {
 /// starts inherit that.
 ///
 /// Before Linux 6.4 the thread runs behind ordinary ones. There, once `ksoftirqd` was woken, all
-/// received packets wait for it (`ksoftirqd_running` of kernel/softirq.c, gone with d15121be7485):
-/// a thread that feeds packets before its turn leaves `ksoftirqd` one hundredth of the processor,
-/// and all but one packet in a hundred are lost. Time that others take is not counted.
+/// received packets wait for it (`ksoftirqd_running` of kernel/softirq.c, gone with d15121be7485).
+/// A thread that feeds packets early leaves `ksoftirqd` one hundredth of the processor, and all but
+/// one packet in a hundred are lost. Time used by other threads is not counted.
 pub fn pin(cpu: usize) -> Result<(), Error> {
     let place = match kernel::release::is_at_least([6, 4]) {
         true => Place::First,
@@ -30,7 +30,7 @@ pub fn pin(cpu: usize) -> Result<(), Error> {
     run_on(cpu..cpu + 1, place)
 }
 
-/// Undoes it: every CPU, and no place before others.
+/// Undoes the pinning: every CPU, and ordinary priority.
 pub fn unpin() -> Result<(), Error> {
     run_on(0..libc::CPU_SETSIZE as usize, Place::Ordinary)
 }
@@ -49,7 +49,7 @@ fn run_on(cpus: Range<usize>, place: Place) -> Result<(), Error> {
         // SAFETY: the index is within the set.
         unsafe { libc::CPU_SET(cpu, &mut set) };
     }
-    // SAFETY: the set is a local of the size said; 0 is the calling thread.
+    // SAFETY: the set is a local of the stated size; 0 is the calling thread.
     if unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) } != 0 {
         return Err(Error::last_os(what));
     }

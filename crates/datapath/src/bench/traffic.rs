@@ -11,8 +11,8 @@ const L3: usize = 14;
 pub struct Traffic {
     /// The frame of flow 0, from the Ethernet header on.
     pub frame: Vec<u8>,
-    /// Number of flows that take turns: by port, and those beyond [`Traffic::bits`] by the address
-    /// too. 0: always this very frame, whatever it holds.
+    /// Number of flows in turn: by port, and those beyond [`Traffic::bits`] by the address too. 0:
+    /// always this very frame, whatever its content.
     pub flows: u32,
     /// Bits of the port by which flows of one address differ: up to 15.
     pub bits: u32,
@@ -24,7 +24,7 @@ pub struct Traffic {
     pub by_server: bool,
     /// Frames of one flow in a row.
     pub burst: u32,
-    /// Frames like `frame` with little payload, and with some: [`Bench::generate`] sends seven,
+    /// Variants of `frame` with little payload, and with some: [`Bench::generate`] sends seven,
     /// four and one of the whole frame in twelve. `None`: all are whole.
     pub shorter: Option<[Vec<u8>; 2]>,
 }
@@ -54,8 +54,8 @@ pub struct Exit {
     pub header: [u8; 14],
     /// Old and new IPv4 source address.
     pub source: Option<(Ipv4Addr, Ipv4Addr)>,
-    /// Turns of a loop that [`Program::Ceiling`] makes for nothing, at most 4096: a router that is
-    /// slower by as much as is wanted.
+    /// Iterations of an idle loop in [`Program::Ceiling`], at most 4096, to model a router that is
+    /// slower by that time.
     pub spin: u32,
 }
 

@@ -13,8 +13,8 @@ use crate::meter::{Meter, MeterSizes};
 use crate::path::Datapath;
 use crate::program;
 
-/// Name of a program, and how many instructions the verifier looked at (`verified_insns` of
-/// `bpf_prog_info`: Linux 5.16; 0 before).
+/// Name of a program, and the number of instructions that the verifier processed (`verified_insns`
+/// of `bpf_prog_info`: Linux 5.16; 0 before).
 pub type Verified = (String, u32);
 
 fn all(object: &Object) -> Result<Vec<Verified>, Error> {

@@ -11,7 +11,8 @@ use crate::mapped::read_shared;
 
 /// Sorts of frames (`enum cable_sort`).
 pub const SORTS: usize = headers::CABLE_SORTS as usize;
-/// A text is asked for so many times while it is being written: each takes less than a microsecond.
+/// Maximum number of attempts to read a text while the kernel writes it: each write takes less than
+/// a microsecond.
 const TRIES: u32 = 1000;
 
 /// Frames of one sort.
@@ -38,7 +39,7 @@ pub struct PortRecord {
     pub more_stations: bool,
     /// Numbers of VLANs, 8 at most.
     pub vlans: Vec<u16>,
-    /// The last frame of LLDP, 320 octets of it at most; empty: none.
+    /// The last LLDP frame, at most 320 octets of it; empty without one.
     pub lldp: Vec<u8>,
     /// The last frame of CDP.
     pub cdp: Vec<u8>,
@@ -46,9 +47,9 @@ pub struct PortRecord {
     pub mndp: Vec<u8>,
     /// A hello of weir's.
     pub hello: Vec<u8>,
-    /// Frames that the gate kept from coming in.
+    /// Incoming frames that the gate stopped.
     pub dropped_in: u64,
-    /// Frames that the gate kept from going out.
+    /// Outgoing frames that the gate stopped.
     pub dropped_out: u64,
 }
 

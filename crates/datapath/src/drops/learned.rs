@@ -49,7 +49,7 @@ pub struct LearnedTotals {
     pub dropped: u64,
     /// Entries ever made.
     pub learned: u64,
-    /// Entries that were not made, as all places were taken by drops that hold.
+    /// Entries not made because drops that hold occupied all slots.
     pub crowded: u64,
     /// Entries there are, and how many of them are dropped now.
     pub entries: u32,

@@ -1,5 +1,5 @@
-//! Notifications of the meter's kernel side through its ring: new and ended conversations, and
-//! packets that may tell a name.
+//! Notifications from the meter's kernel side through its ring: new and ended conversations, and
+//! packets that may carry a name.
 
 use std::mem::offset_of;
 
@@ -19,7 +19,7 @@ pub enum Notification<'a> {
     New(RecordId),
     /// A FIN or RST was seen.
     Ended(RecordId),
-    /// A packet that may tell a name.
+    /// A packet that may carry a name.
     Sample(Sample<'a>),
 }
 
@@ -42,7 +42,7 @@ fn word(raw: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(raw.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Reads a record of the ring; `None`: unknown or malformed.
+/// Reads a record of the ring; returns `None` for an unknown or malformed one.
 pub fn decode<'a>(
     raw: &'a [u8],
     key: impl Fn(&[u64; 5], bool) -> ConversationKey,

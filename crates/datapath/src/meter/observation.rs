@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use kernel::{ConversationKey, Mac};
 
-/// Waits of TCP for answers in one conversation, by direction of the answered segments: from the
-/// station (so the far side answered), to the station.
+/// Round-trip times of TCP in one conversation, by direction of the acknowledged segments: from the
+/// station (the remote side acknowledged), and to the station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// The last that was measured, microseconds.
+    /// The last measurement, microseconds.
     pub last: [u32; 2],
-    /// The least.
+    /// The minimum.
     pub least: [u32; 2],
     /// Number of measurements; wraps.
     pub count: [u32; 2],
-    /// Segments that were sent again, or came out of order; wraps.
+    /// Segments that were retransmitted or out of order; wraps.
     pub retransmits: [u32; 2],
 }
 
@@ -41,21 +41,21 @@ impl TrafficCounts {
     }
 }
 
-/// A record that lives, or just ended.
+/// A record that is live or just ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordObservation {
     /// Identity of the record.
     pub id: RecordId,
     /// Key of the conversation. The port is 0 if the device is no longer attached.
     pub key: ConversationKey,
-    /// Hardware address of the station; of devices without an Ethernet header all zero.
+    /// Hardware address of the station; all zero on devices without an Ethernet header.
     pub mac: Mac,
-    /// Growth since the last call. Bytes of IP packets.
+    /// Growth since the last call, in bytes of IP packets.
     pub delta: TrafficCounts,
     /// Bytes of link-layer headers before each packet.
     pub link: u8,
-    /// Packets for the station came from a device that may lead to an uplink; see
-    /// [`Meter::set_inside`](super::Meter::set_inside). Else all came from inside.
+    /// True if packets for the station came from a device that may lead to an uplink, see
+    /// [`Meter::set_inside`](super::Meter::set_inside). False if all came from inside.
     pub outside: bool,
     /// All TCP flags that were seen.
     pub tcp_flags: u8,
@@ -63,7 +63,7 @@ pub struct RecordObservation {
     pub tos: u8,
     /// ICMP type and code of the first packet.
     pub icmp: (u8, u8),
-    /// TCP's waiting, where something was measured.
+    /// TCP's round-trip times, if any was measured.
     pub times: Option<Times>,
     /// Time since the first packet.
     pub age: Duration,
@@ -71,18 +71,18 @@ pub struct RecordObservation {
     pub idle: Duration,
 }
 
-/// Traffic of a station, or of a port, that has no record.
+/// Traffic of a station or a port without a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StationObservation {
     /// Index of the port.
     pub port: u32,
-    /// VLAN; 0 for none.
+    /// VLAN; 0 if untagged.
     pub vlan: u16,
     /// Hardware address of the station.
     pub mac: Mac,
-    /// IP packets for which no record was free; grown since this was last asked.
+    /// IP packets for which no record was free, since the last call.
     pub unplaced: TrafficCounts,
-    /// Frames that are not IP, with the bytes behind their headers.
+    /// Frames other than IP, with the bytes behind their headers.
     pub other: TrafficCounts,
     /// Time since the last packet.
     pub idle: Duration,
@@ -91,10 +91,10 @@ pub struct StationObservation {
 /// Traffic of a port in one direction since it was attached, neither in records nor with stations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnrecordedTraffic {
-    /// IP packets and bytes without a place.
+    /// IP packets and bytes without a record or a station slot.
     pub unplaced: (u64, u64),
-    /// Frames that are not IP.
+    /// Frames other than IP.
     pub other: (u64, u64),
-    /// Bytes of headers and padding beyond those that records tell by [`Seen::link`].
+    /// Bytes of headers and padding beyond those that [`RecordObservation::link`] accounts for.
     pub link: i64,
 }

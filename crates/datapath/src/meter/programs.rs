@@ -1,5 +1,5 @@
-//! The meter's programs by themselves, for benchmark and tests: run on frames from any thread,
-//! beside the meter that reads what they count.
+//! The meter's programs for benchmark and tests: they run on frames from any thread, while the
+//! meter reads the counts.
 
 use std::os::fd::OwnedFd;
 

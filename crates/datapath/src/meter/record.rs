@@ -63,7 +63,7 @@ impl Bucket for types::meter_bucket4 {
     }
 
     unsafe fn words(bucket: *const Self, way: usize) -> [u64; 5] {
-        // SAFETY: a way that exists, by the caller's word in a live mapping; copied out.
+        // SAFETY: a way that exists in a live mapping, as the caller guarantees; copied out.
         let key = unsafe { (&raw const (*bucket).way[way].key).read_volatile() };
         let mut words = [0; 5];
         words[0] = pair(key.station, key.far);
@@ -106,7 +106,7 @@ fn ports(first: u16, second: u16) -> u32 {
     u32::from_ne_bytes(octets)
 }
 
-/// Decodes a key from its words; `place` maps a place word to port, VLAN and protocol.
+/// Decodes a key from its words; `place` splits the place word into port, VLAN and protocol.
 pub fn key(words: &[u64; 5], ipv6: bool, place: impl Fn(u32) -> (u32, u16, u8)) -> ConversationKey {
     let mut octets = [0u8; 40];
     for (to, word) in octets.chunks_exact_mut(8).zip(words) {

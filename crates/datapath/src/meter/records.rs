@@ -1,4 +1,5 @@
-//! The records of conversations: read while they live, retired, and freed once they have rested.
+//! The records of conversations: reads live records, retires them, and frees them once no packet
+//! can be adding to them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,11 +22,12 @@ pub(super) struct Records {
     times: [Mapped<types::meter_times>; 2],
     resting: VecDeque<(Instant, u32)>,
     ticks: u32,
-    /// Records of IPv4 and of IPv6 that the last scan met.
+    /// Records of IPv4 and of IPv6 in use at the last scan.
     used: [u32; 2],
-    /// Records that were in use when they were last looked at, or were claimed since.
+    /// Records that were in use at the last scan, or were claimed since.
     active: Vec<u32>,
-    /// News were read, all of them, since the last scan: `active` has every record in use.
+    /// True if all notifications were read since the last scan: then `active` has every record in
+    /// use.
     followed: bool,
     /// Value of `unsaid` at the last scan.
     unsaid: u64,
@@ -71,12 +73,13 @@ impl Records {
         self.active.push(reference);
     }
 
-    /// News were read. `all`: no more of them wait.
+    /// Notes that notifications were read. `all`: the ring is empty.
     pub fn told(&mut self, all: bool) {
         self.followed = all;
     }
 
-    /// See [`Meter::scan`](super::Meter::scan); `unsaid`: news for which there was no room so far.
+    /// Visits the live records: see [`Meter::scan`](super::Meter::scan). `unsaid`: notifications
+    /// lost so far for lack of room.
     pub fn scan(
         &mut self,
         now: u32,
@@ -105,8 +108,8 @@ impl Records {
         self.active = active;
     }
 
-    /// Records that may be in use: those of the notifications, if none can be missing; else all
-    /// that are.
+    /// Returns the records that may be in use: those of the notifications if no notification was
+    /// lost, else all.
     fn in_use(&mut self, unsaid: u64) -> Vec<u32> {
         let told = std::mem::take(&mut self.followed) && unsaid == self.unsaid;
         self.unsaid = unsaid;
@@ -125,7 +128,7 @@ impl Records {
         active
     }
 
-    /// Returns true if a record has rested.
+    /// Returns true if a record was retired long enough ago.
     pub fn rested(&self, at: Instant) -> bool {
         self.resting.front().is_some_and(|(due, _)| *due <= at)
     }
@@ -204,7 +207,7 @@ impl Records {
     }
 }
 
-/// Share of so many records of IPv4 and of IPv6, in 1/256.
+/// Returns the share of this many records of IPv4 and of IPv6, in 1/256.
 fn share(of: [u32; 2], sizes: &MeterSizes) -> [u32; 2] {
     [(of[0], sizes.records4), (of[1], sizes.records6)]
         .map(|(number, records)| number * 256 / records.max(1))

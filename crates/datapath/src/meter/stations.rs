@@ -1,4 +1,4 @@
-//! Stations' packets that have no record: read, added up, and their places given back.
+//! Packets of stations without a record: reads and adds up their counts, and frees their slots.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,14 +10,14 @@ use super::record::{Counts, FREE, LIVE, REST, RETIRED, STATE, WAYS};
 use super::{TrafficCounts, types};
 use crate::mapped::Mapped;
 
-/// Time of silence after which a station gives up its place.
+/// Idle time after which a station loses its slot.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Like [`PATIENCE`], if three quarters of the places are taken: a client forges addresses.
+/// Like [`PATIENCE`], if three quarters of the slots are taken: a client forges addresses.
 const PATIENCE_CROWDED: Duration = Duration::from_secs(10);
 
 /// Traffic of a station since the last read.
 pub struct StationTraffic {
-    /// Port, VLAN: as in a record's key.
+    /// Port and VLAN, as in a record's key.
     pub place: u32,
     pub mac: Mac,
     pub unplaced: TrafficCounts,
@@ -25,7 +25,7 @@ pub struct StationTraffic {
     pub idle: Duration,
 }
 
-/// All places for stations, and the last read counts of each.
+/// All slots for stations, and the last read counts of each.
 pub struct Stations {
     buckets: Mapped<types::station_bucket>,
     counts: Vec<[Counts; 2]>,
@@ -44,7 +44,7 @@ impl Stations {
         }
     }
 
-    /// Places there are.
+    /// Number of slots.
     fn len(&self) -> u32 {
         self.buckets.len() * WAYS
     }
@@ -61,9 +61,9 @@ impl Stations {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.at(index)).owner) }
     }
 
-    /// Gives the traffic of each station since the last call; silent stations are retired, and
-    /// freed once no packet can be adding to them. `since` converts a kernel time to the time since
-    /// then.
+    /// Reports the traffic of each station since the last call. Retires silent stations, and frees
+    /// them once no packet can be adding to them. `since` converts a kernel time to the time
+    /// elapsed since then.
     pub fn scan(
         &mut self,
         now: Instant,
@@ -99,7 +99,7 @@ impl Stations {
         }
     }
 
-    /// Gives what is new at a place, and how long nothing came.
+    /// Reports the new traffic in a slot, and the time since the last packet.
     fn read(
         &mut self,
         index: u32,
@@ -134,10 +134,10 @@ impl Stations {
         idle
     }
 
-    /// A place that has rested is the next station's.
+    /// Frees the slot of a retired station for the next one.
     fn free(&mut self, index: u32) {
         let station = self.at(index);
-        // SAFETY: a retired place of a live mapping: the kernel side does not write to it any more.
+        // SAFETY: a retired slot of a live mapping: the kernel side does not write to it any more.
         unsafe {
             (&raw mut (*station).unplaced).write_volatile([0; 2]);
             (&raw mut (*station).other).write_volatile([0; 2]);

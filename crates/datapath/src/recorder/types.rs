@@ -15,10 +15,10 @@ const VMLINUX: &str = "/sys/kernel/btf/vmlinux";
 pub struct KernelTypes(Btf<'static>);
 
 impl KernelTypes {
-    /// Reads it.
+    /// Reads the kernel's types.
     ///
     /// # Errors
-    /// [`Error::Lacks`]: the kernel has none, as routers' kernels often have.
+    /// [`Error::Lacks`]: the kernel has no types, as routers' kernels often lack them.
     pub fn read() -> Result<Self, Error> {
         if !std::path::Path::new(VMLINUX).exists() {
             return Err(Error::Lacks("BTF (CONFIG_DEBUG_INFO_BTF)".into()));
@@ -31,7 +31,7 @@ impl KernelTypes {
     /// Returns true if there is a tracepoint of this name, in any group. Tracepoints in modules are
     /// not found.
     pub fn has_tracepoint(&self, name: &str) -> bool {
-        // TRACE_EVENT makes such a type of each (include/trace/bpf_probe.h).
+        // TRACE_EVENT defines such a type for each tracepoint (include/trace/bpf_probe.h).
         let handler = format!("btf_trace_{name}");
         self.0.type_by_name::<Typedef<'_>>(&handler).is_some()
     }
@@ -41,8 +41,8 @@ impl KernelTypes {
         self.0.type_by_name::<Enum<'_>>(name).is_some()
     }
 
-    /// The words of an enumeration by number, without the prefix that they have in common. None,
-    /// where there is no such enumeration.
+    /// Returns the names of an enumeration by number, without their common prefix. Returns an empty
+    /// map if the enumeration does not exist.
     pub fn words(&self, name: &str, prefix: &str) -> BTreeMap<u32, String> {
         let Some(found) = self.0.type_by_name::<Enum<'_>>(name) else {
             return BTreeMap::new();

@@ -72,7 +72,7 @@ impl RequestSocket {
         })
     }
 
-    /// Like [`Asker::open`]; dumps are filtered by the header of their request.
+    /// Like [`RequestSocket::open`]; dumps are filtered by the header of their request.
     pub(super) fn open_strict(
         protocol: Netlink,
         request: &'static str,

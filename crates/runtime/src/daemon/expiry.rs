@@ -9,7 +9,7 @@ use offload_core::ruleset::UnreportedConditions;
 use offload_core::{ExpirySchedule, Gateways, Millis};
 use tracing::{debug, info};
 
-/// Most routes that are looked through, for life times, gateways and programs.
+/// Maximum number of routes examined for lifetimes, gateways and programs.
 pub const ROUTES: usize = 131_072;
 
 /// State that is going to end, and its sources.
@@ -21,7 +21,7 @@ pub struct ExpiryMonitor {
     programs: Option<Vec<Prefix>>,
     hasher: RandomState,
     started: Instant,
-    /// Said in the log already.
+    /// Costs that the log has already.
     told: Vec<String>,
 }
 
@@ -55,8 +55,8 @@ impl ExpiryMonitor {
         }
     }
 
-    /// The ruleset was read, or could not be. `respected`: what rules concern that see each packet
-    /// is left to the kernel.
+    /// Takes the ruleset after a read, or the reason why the read failed. `respected`: the kernel
+    /// keeps connections that per-packet rules affect.
     pub fn rules(&mut self, silent: Result<&UnreportedConditions, &str>, respected: bool) {
         let silent = match silent {
             Ok(silent) if respected => silent.clone(),
@@ -122,7 +122,7 @@ impl ExpiryMonitor {
         self.agenda.until().map(|at| self.instant(at))
     }
 
-    /// When [`Keeper::turn`] is to come next.
+    /// Returns the time at which [`ExpiryMonitor::turn`] is due.
     pub fn poll_at(&self) -> Option<Instant> {
         self.agenda.poll_at().map(|at| self.instant(at))
     }
@@ -132,11 +132,11 @@ impl ExpiryMonitor {
     }
 
     fn instant(&self, at: Millis) -> Instant {
-        // Far beyond any wait, and not beyond what an instant holds.
+        // Far beyond any wait, but within the range of an instant.
         self.started + Duration::from_millis(at.min(u64::from(u32::MAX) * 1000))
     }
 
-    /// Says what costs more than it should, when it comes up.
+    /// Logs excessive costs when they first occur.
     fn tell(&mut self) {
         let opaque = self.agenda.silent().opaque.iter();
         let blind = self.agenda.blind();

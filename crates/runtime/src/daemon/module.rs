@@ -36,7 +36,7 @@ pub type Work = Pin<Box<dyn Future<Output = ()>>>;
 pub type Begin = fn(&Setup<'_>, &mut Router) -> Result<Rc<dyn Module>, Error>;
 
 /// As [`Begin`], but before the packet path is loaded, which takes the kernel seconds: for a module
-/// whose [thread](super::Beside) does not need the packet path.
+/// whose [thread](super::CompanionThread) does not need the packet path.
 ///
 /// # Errors
 /// Weir must not run without the module.

@@ -379,8 +379,8 @@ impl Router {
         }
     }
 
-    /// Ends all proofs where something is over of which nothing tells; due whenever
-    /// [`expiry::Keeper::wake`] says.
+    /// Ends all proofs if state expired without a message; due whenever
+    /// [`expiry::ExpiryMonitor::poll_at`] says.
     pub fn expire(&mut self) {
         if !self.forwards {
             return;

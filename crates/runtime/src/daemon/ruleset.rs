@@ -9,7 +9,7 @@ use tracing::debug;
 pub struct RulesetText {
     /// Rules that need each packet, and chains at devices.
     pub findings: Vec<Finding>,
-    /// Which flows these rules may concern.
+    /// Connections that these rules may affect.
     pub per_packet_rules: Vec<PerPacketRule>,
     /// The parsed text, from which lists of early drops are read.
     pub rules: offload_core::drops::rules::Rules,
@@ -21,14 +21,14 @@ pub struct RulesetText {
     pub text: String,
 }
 
-/// Most elements of a set that are looked through for statements of their own.
+/// Maximum number of elements of a set that are searched for statements of their own.
 const MOST_KEPT: usize = 10_000;
 
-/// Reads the ruleset with `nft`. No `nft`: nothing is found, and `weir check` says so.
+/// Reads the ruleset with `nft`. Without `nft`, no rules are found, and `weir check` reports that.
 ///
 /// Rules of the tables `own` are weir's: they match hardware addresses and sockets for weir's own
-/// decisions, and a change of these ends all proofs, too. Rules that limit rates concern the
-/// connections of addresses in the core ([`offload_core::Core::slow`]).
+/// decisions, and a change of these ends all proofs, too. Rules that limit rates affect the
+/// connections of addresses in the core ([`offload_core::Core::set_rate_limited`]).
 pub async fn read_ruleset(own: Vec<&'static str>) -> Result<RulesetText, String> {
     let output = tokio::process::Command::new("nft")
         .args(["--json", "--terse", "list", "ruleset"])

@@ -13,9 +13,9 @@ pub(super) struct Conntrack {
 
 /// Answers of conntrack to a batch of requests.
 pub(super) struct Replies {
-    /// To [`Action::Look`].
+    /// Replies to [`Action::Query`].
     pub queried: Vec<ConnectionState>,
-    /// To [`Action::Poll`].
+    /// Replies to [`Action::Poll`].
     pub polled: Vec<ConnectionState>,
     /// Connections without an entry.
     pub gone: Vec<ConnectionId>,
@@ -26,8 +26,8 @@ impl Conntrack {
         Self { requests }
     }
 
-    /// Sends what concerns conntrack of these actions, each kind in one go: relaxing comes before
-    /// any install of the same batch.
+    /// Sends those of these actions that concern conntrack, one request for each kind: relaxing
+    /// comes before any install of the same batch.
     pub fn update(&mut self, actions: &[Action]) -> Replies {
         let named = |wanted: fn(&Action) -> Option<ConnectionId>| -> Vec<ConnectionId> {
             actions.iter().filter_map(wanted).collect()

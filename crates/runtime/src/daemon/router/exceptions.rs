@@ -7,12 +7,12 @@ use tracing::{debug, info};
 
 /// Reading takes one part in so many of the time at most.
 const SHARE: u32 = 50;
-/// Pause between two looks at the exceptions ([`Watch::changed`]).
+/// Pause between two checks of the exceptions ([`Watch::changed`]).
 const LOOK: Duration = Duration::from_secs(1);
 /// Pause between two readings of exceptions that cannot be read each second. The proofs end each
 /// second then, so a reading only shows whether it is quick again.
 const REST: Duration = Duration::from_secs(60);
-/// After so many failures in a row there is such a pause. A single reading may fail where many
+/// Number of consecutive failures that lead to this pause. A single reading may fail while many
 /// routes come and go.
 const FAILURES: u32 = 3;
 
@@ -45,7 +45,7 @@ impl Pace {
     }
 }
 
-/// Reads exceptions, and tells when they changed.
+/// Reads exceptions, and reports changes.
 pub(super) struct Watch {
     /// `None`: the kernel cannot list them.
     kernel: Option<Exceptions>,
