@@ -1,7 +1,7 @@
 //! The report of `weir check`: the features that this machine has, and the problems in the way.
 //!
-//! Features are found by trying, not from the version: distributions carry them back and leave them
-//! out. Devices and firewall are looked at with the daemon's own code.
+//! Features are found by trying, not from the version: distributions backport features and remove
+//! them. Devices and firewall are inspected with the daemon's own code.
 
 mod collect;
 mod devices;

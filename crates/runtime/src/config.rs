@@ -1,8 +1,8 @@
 //! The configuration file: `/etc/weir/weir.toml`.
 //!
-//! Which sections there are is the modules' business: each has its rows ([`Table`]). [`parse`] is
-//! pure: text in, [`Effective`] or every error of the text out. [`Source`] remembers where the text
-//! came from and what the command line said, so that a reload asks the same again.
+//! Modules define the sections, with the rows of each ([`Table`]). [`parse`] is pure: text in,
+//! [`Effective`] or every error of the text out. [`Source`] remembers the file and the command
+//! line, so that a reload parses the same again.
 
 mod effective;
 mod error;

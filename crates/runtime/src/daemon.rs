@@ -123,7 +123,7 @@ impl Daemon {
         let mut conntrack = events(Source::Conntrack)?;
         let route = events(Source::Route)?;
         let firewall = events(Source::Firewall)?;
-        // A kernel without IPsec has no such socket, and no policies.
+        // A kernel without IPsec lacks this socket, and has no policies.
         let policy = Events::open(Source::Policy).ok();
         let requests = || {
             Requests::open()
@@ -352,7 +352,7 @@ impl Daemon {
                     }
                     state.look_for_conditions();
                 }
-                // Gives what waits above its turn, and sockets the time to become readable.
+                // Lets waiting tasks run, and gives sockets time to become readable.
                 () = tokio::task::yield_now(), if router.borrow().counting() => {
                     router.borrow_mut().count_some();
                 }
@@ -459,7 +459,7 @@ async fn ruleset_read(under_way: &RefCell<Option<RulesetRead>>) -> Result<Rulese
     .await
 }
 
-/// Indices of the devices there are, so that port slots are chosen apart.
+/// Returns the indices of all devices, so that port slots do not collide.
 fn links() -> Vec<u32> {
     nix::net::if_::if_nameindex()
         .map(|list| list.iter().map(|i| i.index()).collect())

@@ -12,11 +12,11 @@ use crate::output::sanitize;
 /// A command's failure.
 #[derive(Debug)]
 pub enum Error {
-    /// Something to tell.
+    /// An error with a message.
     Failure {
         /// Failed action, one sentence without a full stop.
         what: String,
-        /// Why, where there is more to say: one line each.
+        /// Causes, one line each.
         why: Vec<String>,
         /// The field that each of these lines is of, where they are of a document's fields.
         fields: Vec<String>,
@@ -25,9 +25,9 @@ pub enum Error {
         /// True if the command line is at fault: exit code 2 instead of 1.
         usage: bool,
     },
-    /// Nothing more to tell: the command has printed what is wrong (`weir check`).
+    /// The command has already printed the problem (`weir check`).
     Quiet,
-    /// Nothing more to tell, and this exit code, which is another program's (`weir uci`).
+    /// The command ends with another program's exit code (`weir uci`), without a message.
     Code(u8),
     /// The reader of the output went away (`weir flows | head`): not a failure.
     ReaderGone,
@@ -112,7 +112,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl From<io::Error> for Error {
-    /// Of writing the output; what else fails says more than this.
+    /// An error of writing the output; other failures have more specific messages.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::ReaderGone;

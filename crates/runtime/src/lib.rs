@@ -22,14 +22,14 @@ pub use error::Error;
 use output::Output;
 use registry::Registry;
 
-/// Reads the command line and does what it says. Exit codes: 0 done, 1 failed, 2 the command line
-/// cannot be understood.
+/// Parses the command line and runs its command. Exit codes: 0 success, 1 failure, 2 invalid
+/// command line.
 pub fn run(registry: &Registry) -> ExitCode {
     let mut output = Output::stdout();
     let result = match registry.run(std::env::args_os(), &mut output) {
         Ok(result) => result,
         Err(answer) => {
-            // Help and version come this way too. A closed pipe is no reason to complain.
+            // Clap returns help and version as errors, too. A closed pipe is not worth a message.
             let _ = cli::help::print(&answer);
             return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
         }
@@ -41,7 +41,7 @@ pub fn run(registry: &Registry) -> ExitCode {
             let text = error.to_string();
             if !text.is_empty() {
                 use std::io::Write;
-                // Nowhere left to complain to, where this fails.
+                // If this fails, no channel is left for an error.
                 let _ = writeln!(std::io::stderr(), "{text}");
             }
             error.exit_code()
@@ -49,7 +49,7 @@ pub fn run(registry: &Registry) -> ExitCode {
     }
 }
 
-/// An event loop in this thread.
+/// Creates an event loop in this thread.
 ///
 /// # Errors
 /// Too many files are open.

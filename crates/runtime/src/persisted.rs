@@ -41,7 +41,7 @@ pub fn read(path: &Path, lost: &str) -> Vec<u8> {
 
 /// Keeps a damaged file under another name for later inspection.
 pub fn quarantine(path: &Path, why: &dyn std::error::Error, lost: &str) {
-    // Earlier damaged files are kept, too.
+    // Damaged files from earlier are kept, too.
     let names = (1..10).map(|number| match number {
         1 => path.with_extension("damaged"),
         number => path.with_extension(format!("damaged.{number}")),
@@ -81,7 +81,7 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     done
 }
 
-/// Writes one file, from threads of its own, in the order in which that was asked for.
+/// Writes one file on separate threads, in the order of the requests.
 #[derive(Clone, Debug)]
 pub struct Writer {
     path: PathBuf,
@@ -194,7 +194,7 @@ mod tests {
         let path = folder.join("file");
         let writer = Writer::new(path.clone());
         let all: Vec<_> = (0..20_u8).map(|one| writer.write(vec![one])).collect();
-        // The other way round than they were asked for.
+        // In the opposite order of the requests.
         for write in all.into_iter().rev() {
             write.await.expect("to be written");
         }

@@ -43,7 +43,7 @@ Colour is used only on a terminal, and never if NO_COLOR is set.";
     max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
 struct Cli {}
 
-/// A module, as weir knows it before it runs.
+/// A module before it runs, as the registry describes it.
 #[derive(Clone, Copy)]
 pub struct ModuleEntry {
     /// Name of the module.
@@ -60,13 +60,14 @@ pub struct ModuleEntry {
     pub check: Check,
     /// Finds settings that will not work as written.
     pub doubt: fn(&Effective) -> Option<ConfigWarning>,
-    /// Tables of nftables: rules in these see each packet for weir itself.
+    /// Tables of nftables whose rules see each packet for weir itself.
     pub tables: &'static [&'static str],
-    /// Says what it wants of the packet path, before that is loaded.
+    /// States the module's requirements for the packet path, before it is loaded.
     pub prepare: fn(&Effective, &mut datapath::Options),
-    /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.
+    /// Creates the module; `None`: the daemon itself or another module does its work, or it does
+    /// not run.
     pub begin: Option<Begin>,
-    /// Makes it before the packet path is loaded, in place of `begin`.
+    /// Creates the module before the packet path is loaded, instead of `begin`.
     pub early: Option<Early>,
 }
 
@@ -101,13 +102,13 @@ impl ModuleEntry {
 /// Purpose of a command: a heading of `weir --help` and of the manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Shows who uses the network, and by what.
+    /// Shows who uses the network, and for which applications.
     See,
-    /// Explains what weir does, and why.
+    /// Explains weir's decisions.
     Diagnose,
-    /// Changes what the running router does.
+    /// Changes the behaviour of the running router.
     Change,
-    /// Configures the router or a machine beside it.
+    /// Configures the router or a machine next to it.
     SetUp,
     /// Runs the daemon.
     Run,
@@ -126,7 +127,7 @@ impl Group {
     ];
 }
 
-/// A command: its purpose, how it is written, and what it does.
+/// A command: its purpose, its arguments, and its action.
 pub struct Command {
     group: Group,
     written: clap::Command,
@@ -173,12 +174,12 @@ pub struct Context<'a, 'o> {
     pub output: &'a mut Output<'o>,
 }
 
-/// All that weir is made of.
+/// All parts of weir.
 #[derive(Clone)]
 pub struct Registry {
-    /// Weir itself: what belongs to no module.
+    /// Weir itself: the parts outside of modules.
     pub own: ModuleEntry,
-    /// Modules, in the order in which they are made; they stop in the reverse one.
+    /// Modules in the order of their creation; they stop in reverse order.
     pub modules: Vec<ModuleEntry>,
 }
 
@@ -199,7 +200,7 @@ impl Registry {
         self.modules.iter().map(|entry| entry.check).collect()
     }
 
-    /// Tables of nftables that are modules' own.
+    /// Returns the tables of nftables that modules own.
     pub fn tables(&self) -> Vec<&'static str> {
         let of_modules = self.modules.iter().flat_map(|entry| entry.tables);
         of_modules.copied().collect()
@@ -224,7 +225,7 @@ impl Registry {
         self.tree_of(&commands)
     }
 
-    /// Commands that people type, by purpose.
+    /// Returns the commands that people type, by purpose.
     pub fn groups(&self) -> Vec<cli::help::Group> {
         groups_of(&self.commands())
     }
@@ -270,7 +271,7 @@ impl Registry {
             registry: self,
             output,
         };
-        // The tree is made from the same list.
+        // The list defines the tree, too.
         Ok(meant.map_or(Ok(()), |command| (command.run)(matches, &mut context)))
     }
 }

@@ -9,13 +9,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use nix::fcntl::OFlag;
 
-/// Bytes of a file that holds a secret, at most.
+/// Maximum size of a file with a secret.
 const SECRET: u64 = 65_536;
 
-/// Bytes of what a key is made from.
+/// Size of a key's seed.
 const SEED: usize = 32;
 
-/// Reads the first line of a file that holds a secret. To be called with all rights.
+/// Reads the first line of a file with a secret. Must be called with all rights.
 ///
 /// # Errors
 /// The file cannot be read, or is not a regular file.
@@ -35,8 +35,8 @@ pub fn first_line(path: &Path) -> io::Result<Vec<u8>> {
     Ok(line.unwrap_or_default().trim_ascii().to_owned())
 }
 
-/// Reads the seed of a key from a file. If the file is missing, makes it, with its folder. To be
-/// called with all rights.
+/// Reads the seed of a key from a file. Creates a missing file, with its folder. Must be called
+/// with all rights.
 ///
 /// # Errors
 /// The file cannot be read or written, or holds no key.
@@ -50,7 +50,7 @@ pub fn seed(path: &Path) -> io::Result<[u8; SEED]> {
     seed.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the file has no valid key"))
 }
 
-/// Whole, or not at all: half a key would be none for ever.
+/// Write the whole key, or nothing: half a key would stay invalid for ever.
 fn made(path: &Path) -> io::Result<String> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! Looks at the machine, with the daemon's own eyes, without a daemon.
+//! Inspects the machine with the daemon's own code, without a daemon.
 
 use std::hash::RandomState;
 use std::path::PathBuf;
@@ -27,11 +27,11 @@ pub struct Options {
     pub tables: Vec<&'static str>,
 }
 
-/// Looks at kernel, devices and firewall, with this configuration in mind. Changes nothing: what
-/// has to be tried is tried in a network namespace made for it.
+/// Inspects kernel, devices and firewall for this configuration. Changes nothing: features are
+/// tried in a temporary network namespace.
 ///
 /// # Errors
-/// No event loop can be made, or the devices cannot be listed.
+/// The event loop cannot be created, or the devices cannot be listed.
 pub fn collect(
     checks: &[Check],
     config: &Effective,

@@ -1,4 +1,4 @@
-//! Plan for each device: the daemon's own where one runs, else what weir would do.
+//! Plan for each device: the daemon's own if one runs, else the plan that weir would make.
 
 use answers::{Port, PortStack};
 use kernel::Link;
@@ -7,14 +7,14 @@ use offload_core::{PortFacts, PortPlan, PortReason};
 use super::report::{Device, Note, hint};
 use crate::daemon::system_state::{self, SystemState};
 
-/// Plans each device as the daemon would; `running` has what a daemon made of them.
+/// Plans each device as the daemon would; `running` has a running daemon's plan.
 pub fn plan(
     links: &[Link],
     surroundings: &mut SystemState,
     settings: &offload_core::Settings,
     running: Option<&[Port]>,
 ) -> Vec<Device> {
-    // A daemon's own XDP program looks foreign here, but then the daemon's answer is used instead.
+    // A daemon's own XDP program looks foreign here, but then the daemon's plan is used instead.
     let facts: Vec<PortFacts> = links
         .iter()
         .map(|link| surroundings.facts(link, PortFacts::default(), None))

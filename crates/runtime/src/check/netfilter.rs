@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub async fn features(requests: Option<&mut Requests>) -> Vec<Feature> {
     let updated = match requests.filter(|_| privileged()) {
         Some(requests) => {
-            // Asked first: the question loads the module where it is not loaded yet.
+            // Comes first: the request loads the module if necessary.
             let updated = updates(requests);
             let rules = rules(requests).await;
             vec![updated, rules]
@@ -81,8 +81,8 @@ fn told(settings: &io::Result<Option<ConntrackSettings>>) -> Feature {
     }
 }
 
-/// Asks to relax a connection that cannot be: the kernel misses it, unless it knows no such
-/// request.
+/// Requests to relax an impossible connection: a kernel with this request reports that the
+/// connection is missing.
 fn updates(requests: &mut Requests) -> Feature {
     let nobody = ConnectionId {
         id: 0,

@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::config::Effective;
 
-/// Looks for what a module needs of the machine with this configuration. The function may ask the
-/// daemon, where one runs.
+/// Checks a module's requirements on this machine, with this configuration. The function may query
+/// a running daemon.
 pub type Check = fn(&Effective, Option<&Client>) -> Result<Vec<Feature>, Error>;
 
 /// The report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// Version of the kernel, in its own words.
+    /// Version of the kernel, as the kernel reports it.
     pub kernel: String,
-    /// A daemon runs in this network namespace: devices are as it has them.
+    /// True if a daemon runs in this network namespace: devices are as the daemon sees them.
     pub running: bool,
     /// Features of the kernel and around it.
     pub features: Vec<Feature>,
-    /// All but the loopback device.
+    /// All devices but loopback.
     pub devices: Vec<Device>,
     /// True if the rules could be read; otherwise they are unknown.
     pub ruleset_read: bool,
@@ -28,17 +28,18 @@ pub struct CheckReport {
     pub firewall: Vec<Finding>,
 }
 
-/// Something the kernel or its surroundings have, or have not.
+/// A feature that the kernel or its surroundings have or lack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feature {
     /// Name, in the kernel's words.
     pub name: String,
-    /// First kernel version that has it, `5.15`; absent where it does not come with the kernel.
+    /// First kernel version with the feature, `5.15`; absent if the feature is not part of the
+    /// kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_version: Option<String>,
     /// True if the feature is present: weir tried it.
     pub present: bool,
-    /// Weir cannot do without it.
+    /// True if weir needs the feature.
     pub required: bool,
     /// Use that weir makes of the feature, one sentence.
     pub why_needed: String,
@@ -50,24 +51,23 @@ pub struct Feature {
     pub hint: Option<String>,
 }
 
-/// A device, and what weir would do with it, or does.
+/// A device, and what weir does or would do with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Name.
     pub name: String,
-    /// Hook that would take packets; absent if none would.
+    /// Hook that would take packets; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<Hook>,
-    /// Why there, or why nowhere, and what that means for what leaves: one sentence.
+    /// Reason for the hook, or for no hook, and the effect on outgoing packets: one sentence.
     pub why: String,
     /// Possible improvement, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Names of the devices that it stands on: its packets are taken there, where those have a
-    /// hook.
+    /// Names of the lower devices: packets of this device are taken there, if those have a hook.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lower_devices: Vec<String>,
-    /// Names of the devices that stand on it, the nearest first.
+    /// Names of the upper devices, the nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carries: Vec<String>,
     /// Further notes about the device.
@@ -75,7 +75,7 @@ pub struct Device {
     pub notes: Vec<Note>,
 }
 
-/// Something about a part of a device's traffic.
+/// A note about a part of a device's traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// Content of the note, one sentence.
@@ -85,7 +85,7 @@ pub struct Note {
     pub hint: Option<String>,
 }
 
-/// Something in the firewall that weir's fast path would go past.
+/// A finding in the firewall that weir's fast path would bypass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Location: `inet filter forward, handle 7`.
@@ -95,7 +95,7 @@ pub struct Finding {
     /// The statement itself, as `nft -j` has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
-    /// Only worth knowing: nothing goes wrong.
+    /// True for a finding without harmful effect.
     pub noted: bool,
     /// Connections that the rule leaves to the kernel now; absent if no daemon runs here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,8 +106,8 @@ pub struct Finding {
 }
 
 impl CheckReport {
-    /// Weir can work here: nothing that it cannot do without is missing, and there is a device to
-    /// work on. Findings do not count: they are about single rules.
+    /// Returns true if weir can work here: all required features are present, and there is a device
+    /// to work on. Findings do not count: they concern single rules.
     pub fn usable(&self) -> bool {
         self.missing().next().is_none() && self.ports() > 0
     }
@@ -119,7 +119,7 @@ impl CheckReport {
             .filter(|feature| feature.required && !feature.present)
     }
 
-    /// Devices that weir would work on.
+    /// Returns the devices that weir would work on.
     pub(super) fn ports(&self) -> usize {
         self.devices
             .iter()
@@ -128,7 +128,7 @@ impl CheckReport {
     }
 }
 
-/// A hint of another crate, where there is something to do.
+/// Returns a hint of another crate, if any.
 pub(super) fn hint(text: &str) -> Option<String> {
     (!text.is_empty() && !text.starts_with("nothing to do")).then(|| text.to_owned())
 }

@@ -105,7 +105,7 @@ fn print(entries: &[ConfigEntry], output: &mut Output<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// A file in which everything is commented out: it says what weir does without one.
+/// Returns a file with everything commented out: weir's behaviour without a file.
 fn print_example(keys: &[KeyHelp], output: &mut Output<'_>) -> io::Result<()> {
     for line in wrap(EXAMPLE, WIDTH - 2) {
         output.line(&format!("# {line}"))?;

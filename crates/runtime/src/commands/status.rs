@@ -48,7 +48,7 @@ pub fn run(args: &StatusArgs, context: &mut Context<'_, '_>) -> Result<(), Error
 /// Columns before a value.
 const LABEL: usize = 14;
 
-/// Reasons shown; JSON has all.
+/// Maximum number of shown reasons; JSON has all.
 const REASONS: usize = 8;
 
 fn print(

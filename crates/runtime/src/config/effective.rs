@@ -26,10 +26,10 @@ impl Effective {
         }
     }
 
-    /// The settings of a section.
+    /// Returns the settings of a section.
     ///
     /// # Panics
-    /// No section has such a table: that is a fault in weir, and any test that reads it finds it.
+    /// No section has such a table: a bug in weir, which any test that reads the section finds.
     pub fn of<T: Table>(&self) -> &T {
         &self.tables().one
     }
@@ -104,7 +104,7 @@ impl Effective {
         sections.any(|section| section.name == path && section.naming().is_none())
     }
 
-    /// Lays something over what the file says: `offload.shadow`, by a flag.
+    /// Overrides a value of the file: `offload.shadow`, by a flag.
     pub(super) fn lay_over(
         &mut self,
         dotted: &str,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-/// An error, with its place and its hint.
+/// An error, with its position and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// File, as it was named.
@@ -51,12 +51,12 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The line of a place, from 1.
+    /// Returns the line of a position, from 1.
     pub(super) fn line(&self, span: &Range<usize>) -> usize {
         self.starts.partition_point(|start| *start <= span.start)
     }
 
-    /// Line and column, both from 1, of a place.
+    /// Returns line and column of a position, both from 1.
     pub(super) fn place(&self, span: &Range<usize>) -> (usize, usize) {
         let line = self.line(span);
         let start = self.starts.get(line - 1).copied().unwrap_or(0);
@@ -66,7 +66,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Text shown in the place of a secret.
+/// Text shown instead of a secret.
 pub(super) const SECRET: &str = "a pairing line";
 
 /// Returns true if a misplaced text contains a secret and must not be shown.

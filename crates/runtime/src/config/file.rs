@@ -21,7 +21,7 @@ pub const DEFAULT_FILE: &str = "/etc/weir/weir.toml";
 pub struct Source {
     /// All sections that can be configured.
     pub sections: Vec<Section>,
-    /// The file that was named. `None`: [`DEFAULT_FILE`], where it exists.
+    /// The named file. `None`: [`DEFAULT_FILE`], if it exists.
     pub file: Option<PathBuf>,
     /// Values of flags by dotted key; a flag overrides the file.
     pub flags: Vec<(&'static str, Flag)>,

@@ -1,4 +1,4 @@
-//! A file that may be named.
+//! An optional path of a file.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use super::{FileValue, ValueError};
 
-/// A file, or none.
+/// A path of a file, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionalPath(pub Option<PathBuf>);
 

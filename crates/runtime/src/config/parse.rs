@@ -1,4 +1,4 @@
-//! Parses text into settings and reports every error at once, each with its place.
+//! Parses text into settings and reports every error at once, each with its position.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Keys of one table, from text: every error with its place.
+//! Reads the keys of one table from text, and reports every error with its position.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
-//! The name that was probably meant.
+//! Suggests the name that was probably meant.
 
-/// Of `names`, the one nearest to `typed`, where it is near enough to be a slip: a third of its
-/// letters at most.
+/// Returns the one of `names` nearest to `typed`, if the difference is small enough for a typing
+/// error: at most a third of its letters.
 pub(super) fn nearest<'a>(
     typed: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -15,7 +15,8 @@ pub(super) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
+/// Counts the insertions, deletions, replacements and swaps of neighbours that turn one word into
+/// the other.
 fn distance(from: &str, to: &str) -> usize {
     // No name here is longer than that, and the work grows with the square.
     const LONGEST: usize = 64;

@@ -1,4 +1,4 @@
-//! Values of the file: from TOML to a type and back, with what is allowed in words.
+//! Values of the file: from TOML to a type and back, with the allowed values in words.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub trait FileValue: Sized {
     /// Values that are allowed, after "write".
     const ALLOWED: &'static str;
 
-    /// Reads it. `Err(None)`: of a wrong type, or not understood at all.
+    /// Reads a value. `Err(None)`: a wrong type, or not understood at all.
     fn read(value: &DeValue<'_>) -> Result<Self, Option<ValueError>>;
 
     /// Returns the value as written in the file; `null` if it would be absent.
@@ -50,7 +50,7 @@ pub struct Form<T: 'static> {
     pub allowed: &'static str,
     /// Parses a value; the second argument is `allowed`. `Err(None)`: wrong type or not understood.
     pub read: fn(&DeValue<'_>, &str) -> Result<T, Option<ValueError>>,
-    /// As the value would be in the file; `null` where it would not be there.
+    /// Returns the value as written in the file; `null` if it would be absent.
     pub show: fn(&T) -> Value,
 }
 
@@ -75,10 +75,10 @@ impl<T: FromStr + ToString + PartialEq> Form<Vec<T>> {
 }
 
 impl<T> Form<T> {
-    /// Reads a value, or says what is wrong.
+    /// Reads a value, or describes the error.
     ///
     /// # Errors
-    /// Nothing like that is allowed.
+    /// The value is not allowed.
     pub fn from_file(&self, value: &DeValue<'_>) -> Result<T, ValueError> {
         (self.read)(value, self.allowed).map_err(|wrong| {
             wrong.unwrap_or_else(|| ValueError {
@@ -94,7 +94,7 @@ pub trait Bounded: FileValue + PartialOrd {
     /// Values that are allowed, after "write".
     fn allowed(bounds: &RangeInclusive<Self>) -> String;
 
-    /// Reads it, or says what is wrong.
+    /// Reads a value, or describes the error.
     fn from_file_within(
         value: &DeValue<'_>,
         bounds: &RangeInclusive<Self>,
@@ -307,7 +307,7 @@ const RATES: [(&str, u64); 3] = [
     ("Mbit", 1_000_000),
     ("kbit", 1_000),
 ];
-/// Lowest and highest that can be meant, bit/s.
+/// Lowest and highest plausible rate, bit/s.
 const MEANT: RangeInclusive<u64> = 64_000..=1_000_000_000_000;
 
 impl Rate {
@@ -487,7 +487,7 @@ impl FileValue for Vec<String> {
     }
 }
 
-/// A type whose values are words; `const FORM: TYPE` makes a [`Form`] of a foreign type.
+/// A type whose values are words; `const FORM: TYPE` defines a [`Form`] of a foreign type.
 #[macro_export]
 macro_rules! words {
     (const $form:ident: $type:ty, $allowed:literal, $($word:literal => $value:expr),+) => {

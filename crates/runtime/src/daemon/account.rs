@@ -20,21 +20,21 @@ pub struct Account {
     pub bytes: u64,
     /// By device.
     pub ledger: Ledger,
-    /// Devices stacked on ports at the last read of the flows; `None` if they changed since.
+    /// Stacked devices at the last read of the flows; `None` if they changed since.
     paths: Option<Paths>,
     /// Ports by their slot. One that is no port any more stays, as its flows' last packets may not
     /// be counted yet.
     ports: HashMap<u32, u32>,
-    /// Not yet in the ledger, by where they came in.
+    /// Traffic that is not in the ledger yet, by ingress.
     came: HashMap<Ingress, ForwardedTraffic>,
     /// Not yet in the ledger, by the hop they left by.
     left: HashMap<u32, ForwardedTraffic>,
-    /// For modules, where one wants it.
+    /// Traffic for modules, if a module uses it.
     shared: Option<Vec<TrafficDelta>>,
 }
 
 impl Account {
-    /// From now on [`Account::take_shared`] will be asked.
+    /// Begins to collect traffic for [`Account::take_shared`].
     pub fn share(&mut self) {
         self.shared.get_or_insert_default();
     }
@@ -49,8 +49,8 @@ impl Account {
         self.ports.get(&slot).copied()
     }
 
-    /// Takes the traffic that a flow forwarded since the last read, and returns the bytes. The
-    /// devices' counts are known after [`Account::settle`].
+    /// Takes the traffic that a flow forwarded since the last read, and returns the bytes.
+    /// [`Account::settle`] computes the devices' counts.
     pub fn read(&mut self, path: &mut Datapath, flow: u32) -> u64 {
         let mut octets = 0;
         path.take_traffic(flow, |growth| {
@@ -147,7 +147,7 @@ impl Account {
                     passed,
                 );
             }
-            // Events of forgotten hops: there are none, as flows are read before that.
+            // Hops without events: none exist, as flows are read before hops are forgotten.
             self.left.clear();
         }
         if self.ledger.waits() {

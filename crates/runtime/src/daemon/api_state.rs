@@ -22,7 +22,7 @@ use super::module::{ApiContext, Modules, Report};
 use super::router::{NO_EVENTS, NO_EVENTS_HINT, Router};
 use crate::config::Log;
 
-/// A daemon that can be asked.
+/// The state of a daemon that serves the API.
 pub struct ApiState {
     /// Router whose state the API shows.
     pub router: Rc<RefCell<Router>>,
@@ -146,7 +146,7 @@ impl ApiState {
         report
     }
 
-    /// Looks for conditions; due every second.
+    /// Updates the conditions; due every second.
     pub fn look_for_conditions(&self) {
         let router = &mut *self.router.borrow_mut();
         let Report {

@@ -1,5 +1,5 @@
-//! A thread beside the loop, with few rights and an event loop of its own, for work that a module
-//! begins before the packet path is loaded: the kernel takes seconds to verify the programs.
+//! A thread alongside the event loop, with few rights and an event loop of its own, for work that a
+//! module begins before the packet path is loaded: the kernel takes seconds to verify the programs.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot::{Receiver, Sender, channel};
 use super::{Work, confine, privileges};
 use crate::Error;
 
-/// A thread beside the loop, which ends when this value is dropped.
+/// A thread alongside the event loop, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct CompanionThread {
     goes_on: Option<Sender<()>>,

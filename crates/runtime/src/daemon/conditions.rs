@@ -13,11 +13,12 @@ use super::router::Router;
 use crate::output::dates::Moment;
 use crate::output::units;
 
-/// A condition that vanishes and returns within so many seconds began when it first came.
+/// A condition that vanishes and returns within this many seconds keeps its first start.
 const LINGERS: u64 = 10;
-/// A condition is shown for so many seconds after it was last seen. Some come and go each second.
+/// Seconds for which a condition is shown after the last finding. Some conditions come and go each
+/// second.
 const STAYS: u64 = 5;
-/// Conditions that are listed: the gravest. A client can make up any number of devices.
+/// Maximum number of listed conditions: the gravest. A client can cause any number of devices.
 const MOST: usize = 256;
 
 /// Key, severity and English text of every condition. A part in braces is a parameter.
@@ -175,12 +176,12 @@ pub enum Value {
     Count(u64),
     /// A share, 0 to 1 and more.
     Share(f64),
-    /// Seconds since 1970, and how many minutes clocks are ahead of UTC then.
+    /// Seconds since 1970, and the minutes by which local clocks are ahead of UTC then.
     Moment(u64, i32),
 }
 
 impl Value {
-    /// In full, for programs.
+    /// Formats the value in full, for programs.
     fn full(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -193,7 +194,7 @@ impl Value {
         }
     }
 
-    /// For people.
+    /// Formats the value for people.
     fn short(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -219,7 +220,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A condition of [`TEXTS`], of this module, which this view of the page shows.
+    /// Creates a finding with a key of [`TEXTS`], of this module, which links to this view of the
+    /// page.
     pub fn new(key: &'static str, module: &'static str, view: &'static str) -> Self {
         Self {
             key,
@@ -231,24 +233,24 @@ impl Finding {
         }
     }
 
-    /// Concerns this device, port or part.
+    /// Sets the device, port or part that the condition concerns.
     pub fn of(mut self, subject: &str) -> Self {
         subject.clone_into(&mut self.subject);
         self
     }
 
-    /// Concerns this port, which the text names.
+    /// Sets the port that the condition concerns; the text names the port.
     pub fn at(self, port: &str) -> Self {
         self.of(port).with("port", Value::Text(port.to_owned()))
     }
 
-    /// Has this value in its text.
+    /// Adds a value to the text.
     pub fn with(mut self, name: &'static str, value: Value) -> Self {
         self.values.push((name, value));
         self
     }
 
-    /// Has this advice.
+    /// Adds advice.
     pub fn hint(mut self, hint: &str) -> Self {
         self.hint = Some(hint.to_owned());
         self
@@ -292,7 +294,7 @@ impl Finding {
     }
 }
 
-/// Puts values in, each once: what a value holds is not looked at again.
+/// Inserts values, each once: braces inside a value are not replaced again.
 fn fill(text: &str, values: &[(&str, Value)]) -> String {
     let mut filled = String::new();
     let mut rest = text;
@@ -310,30 +312,30 @@ fn fill(text: &str, values: &[(&str, Value)]) -> String {
 /// A condition in the registry.
 #[derive(Clone, Debug)]
 struct Known {
-    /// When it began, and when it was last seen, in seconds of a clock that does not jump.
+    /// Start and last finding, in seconds of a clock that does not jump.
     began: u64,
     seen: u64,
-    /// The condition as it was last seen.
+    /// The last finding.
     finding: Finding,
 }
 
-/// Conditions that there are, and since when.
+/// Present conditions, with their starts.
 #[derive(Debug, Default)]
 pub struct Registry {
     /// By [`Finding::id`].
     known: BTreeMap<String, Known>,
-    /// Time of the last update, by the clock of [`Known`].
+    /// Time of the last update, by the clock of [`Known`]'s times.
     looked: u64,
-    /// When that clock began, in seconds since 1970.
+    /// Start of that clock, in seconds since 1970.
     epoch: u64,
 }
 
 impl Registry {
     /// Takes all conditions at this second of a clock that does not jump. `epoch`: the start of
-    /// that clock, in seconds since 1970, as the time is now.
+    /// that clock, in seconds since 1970, by the present time of day.
     pub fn update(&mut self, findings: Vec<Finding>, now: u64, epoch: u64) {
         self.looked = now;
-        // A second less or more comes of rounding. Else the time was set.
+        // A difference of a second is rounding. A larger one means that the time was set.
         if epoch.abs_diff(self.epoch) > 1 {
             self.epoch = epoch;
         }
@@ -418,7 +420,7 @@ api::metrics! {
         "1: this condition needs attention now.";
 }
 
-/// Writes them for Prometheus.
+/// Writes the conditions for Prometheus.
 pub fn write(text: &mut Exposition, conditions: &[Condition]) {
     text.family(CONDITION);
     for condition in conditions {
@@ -431,7 +433,7 @@ pub fn write(text: &mut Exposition, conditions: &[Condition]) {
     }
 }
 
-/// Seconds since 1970 of now, with the registry.
+/// Returns the seconds since 1970 at present, with the registry.
 pub fn shown(registry: &Registry) -> Conditions {
     registry.list(net::clock::unix_seconds())
 }
@@ -484,7 +486,7 @@ mod tests {
         assert_eq!(registry.list(1_000_040).conditions[0].since, 1_000_040);
     }
 
-    /// Programs take a condition with another beginning for another condition.
+    /// Programs treat a condition with another start as another condition.
     #[test]
     fn a_beginning_stays_until_the_clock_is_set() {
         let mut registry = Registry::default();
@@ -492,7 +494,7 @@ mod tests {
         let update = |registry: &mut Registry, now, epoch| {
             registry.update(vec![finding("loop", "lan2")], now, epoch);
         };
-        // Answers come between two looks, too.
+        // Queries come between two updates, too.
         for (now, epoch) in [
             (100, 999_900),
             (101, 999_901),
@@ -507,7 +509,7 @@ mod tests {
         // A router without a battery learns the time after its start.
         update(&mut registry, 104, 1_699_999_900);
         assert_eq!(since(&registry, 1_700_000_005), 1_700_000_000);
-        // The time is set back after a look.
+        // The time is set back after an update.
         assert_eq!(since(&registry, 999_999), 999_999);
         update(&mut registry, 105, 999_900);
         assert_eq!(since(&registry, 1_000_005), 1_000_000);
@@ -566,7 +568,7 @@ mod tests {
         );
     }
 
-    /// The page has each text by its key, in English the same one; and so has the documentation.
+    /// The page and the documentation have each text by its key; the English texts are equal.
     #[test]
     fn the_page_has_every_text() {
         let told = include_str!("../../../../docs/conditions.md");

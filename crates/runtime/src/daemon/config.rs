@@ -70,9 +70,9 @@ pub enum FlowRoom {
 }
 
 impl FlowRoom {
-    /// Fewest that can be asked for.
+    /// Minimum that can be configured.
     pub const FEWEST: u32 = 1024;
-    /// Most that can be asked for: two records of 128 bytes each make 1 GiB of that.
+    /// Maximum that can be configured: two records of 128 bytes each make 1 GiB of that.
     pub const MOST: u32 = 4 * 1024 * 1024;
 }
 
@@ -111,7 +111,7 @@ pub enum PerPacketPolicy {
 /// Hook that takes packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HookChoice {
-    /// XDP where driver and way out allow it, else TC.
+    /// XDP if driver and egress path allow it, else TC.
     #[default]
     Auto,
     /// XDP.
@@ -123,14 +123,14 @@ pub enum HookChoice {
 /// Hook that takes packets of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PortHook {
-    /// As `offload.hook` says.
+    /// The hook of `offload.hook`.
     #[default]
     Auto,
     /// XDP.
     Xdp,
     /// TC.
     Tc,
-    /// Nowhere: the device is left alone, for traffic in and out.
+    /// None: the device is left alone, for traffic in and out.
     Off,
 }
 

@@ -74,7 +74,7 @@ pub fn confine(reach: &Reach<'_>) {
     told(enforce(&places));
 }
 
-/// Separates writable directories from those that hold files root obeys: the configuration, the
+/// Separates writable directories from those with files that root obeys: the configuration, the
 /// journal of the setup process. An attacker in the daemon must not write to the latter, which the
 /// second list returns. `config`: the keys, as a warning names those with files there.
 pub fn unsealed(
@@ -137,7 +137,7 @@ pub fn confine_to_folder(folder: &Path) {
     }));
 }
 
-/// Confines this thread to reading what the kernel tells in files.
+/// Confines this thread to reading the kernel's files.
 pub fn confine_to_proc() {
     told(enforce(&Places {
         read: [PathBuf::from("/proc")].into(),
@@ -162,7 +162,7 @@ fn places(config: &Path, socket: &Path, nft: Option<&Path>) -> Places {
         // A bare name is of the current directory.
         _ => PathBuf::from("."),
     };
-    // `nft` may be installed apart, with its libraries: then all of that tree.
+    // `nft` may be installed separately, with its libraries: then the whole tree is reachable.
     let programs = PROGRAMS
         .into_iter()
         .map(PathBuf::from)
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(found.socket, Path::new("/run/weir"));
     }
 
-    /// A process that may write beside the configuration, or the journal, could have root do
+    /// A process that may write next to the configuration, or the journal, could make root do
     /// anything.
     #[test]
     fn nothing_is_written_beside_what_root_obeys() {

@@ -8,8 +8,8 @@ use offload_core::{Core, DeclineReason};
 /// Largest number of rules in an answer.
 const MOST: usize = 100;
 
-/// Connections that rules leave to the kernel now, the most expensive rule first. `None` if there
-/// are no such rules, or if they are ignored.
+/// Returns the connections that rules leave to the kernel now, the most expensive rule first.
+/// `None` if there are no such rules, or if they are ignored.
 pub fn each_packet(core: &Core) -> Option<PerPacketRules> {
     let concerns = core.per_packet_rules();
     if concerns.is_empty() || !core.settings().each_packet {

@@ -1,9 +1,9 @@
 //! Counters of each device as if nothing had bypassed it: the kernel's own numbers, plus the
 //! traffic that weir forwarded past the device.
 //!
-//! A driver counts what weir forwards, because that comes in and leaves through it. The devices on
-//! top (VLAN, bridge, PPP, VRF) see none of it: [`paths`] knows which ones a packet would have gone
-//! through, [`ledger`] adds up what they would have counted.
+//! A driver counts the traffic that weir forwards, because that traffic comes in and leaves through
+//! it. The devices on top (VLAN, bridge, PPP, VRF) see none of it: [`paths`] computes the devices
+//! that a packet would have gone through, and [`ledger`] adds up their counts.
 
 pub mod ledger;
 pub mod netdev;
@@ -19,11 +19,11 @@ use tracing::debug;
 use super::router::Router;
 use super::system_state::{code, hook};
 
-/// Kinds of devices that share the one below with others, by address: of what went by one of them
-/// weir knows nothing.
+/// Kinds of devices that share the lower device with others, by address: weir cannot attribute
+/// traffic to one of them.
 const SHARING: [&str; 4] = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
 
-/// Every device that weir looks at, with its counters.
+/// All devices with their counters.
 pub fn ports(router: &mut Router) -> Vec<Port> {
     router.count_all();
     let text = std::fs::read_to_string(netdev::FILE).unwrap_or_else(|error| {
@@ -67,8 +67,8 @@ fn port(router: &Router, plan: &PortPlan, counted: Option<Traffic>) -> Port {
     }
 }
 
-/// Devices that packets may have gone by unnoticed: those that share one, user ports of a switch on
-/// whose conduit weir works, and what stands on either.
+/// Returns devices that packets may have passed unnoticed: devices that share one, user ports of a
+/// switch on whose conduit weir works, and devices on top of either.
 fn unknown(router: &Router) -> HashSet<u32> {
     let above_ports: HashSet<u32> = router
         .core

@@ -45,7 +45,7 @@ pub enum Event<'a> {
 pub struct ForwardedFlow<'a> {
     /// Amount of traffic, and its flow.
     pub growth: &'a TrafficDelta,
-    /// The device that it came in by.
+    /// Ingress device.
     pub ingress_device: Option<u32>,
     /// Last hop of the traffic.
     pub egress_hop: Option<&'a Hop>,

@@ -1,4 +1,4 @@
-//! `weir explain`: why a flow is forwarded, or is not, witness by witness.
+//! `weir explain`: reports why a flow is forwarded or not, witness by witness.
 
 use std::cell::Cell;
 
@@ -91,8 +91,8 @@ const WAYS: [&str; 2] = ["from client to server", "from server to client"];
 /// Most devices that [`elsewhere`] names.
 const NAMED: usize = 3;
 
-/// Devices by which packets may leave without a port, for a sentence. The route is not asked for:
-/// rules and marks may choose another one than the answer would say.
+/// Describes devices by which packets may leave without a port. The kernel's route lookup is not
+/// used: rules and marks may choose another route.
 fn elsewhere<'a>(plans: impl Iterator<Item = &'a PortPlan>) -> String {
     let no_port = |plan: &&PortPlan| {
         matches!(
@@ -213,7 +213,7 @@ fn find(router: &Router, asked: &FlowQuery) -> Vec<offload_core::FlowId> {
                 destination: endpoints.destination,
                 destination_port: endpoints.destination_port,
             };
-            // As its packets look coming in, or going out, in either direction.
+            // Headers of the flow's packets at ingress and at egress, in either direction.
             protocols
                 .iter()
                 .flat_map(|p| [tuple(*p), tuple(*p).reversed()])
@@ -223,7 +223,7 @@ fn find(router: &Router, asked: &FlowQuery) -> Vec<offload_core::FlowId> {
     }
 }
 
-/// A witness' word.
+/// Describes a witness' result.
 pub fn witness(name: WitnessName, ok: bool, text: impl Into<String>) -> Witness {
     Witness {
         name,

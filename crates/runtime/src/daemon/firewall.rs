@@ -26,8 +26,8 @@ impl Firewall {
         self.under_way.is_none()
     }
 
-    /// A number that rises with each load, at its beginning and its end, so it is odd while one is
-    /// under way: what was read of the rules meanwhile may be either.
+    /// Returns a counter of loads, raised at the beginning and at the end of each: odd during a
+    /// load. Rules that were read during a load may be the old or the new ones.
     pub fn loads(&self) -> u64 {
         self.loads
     }

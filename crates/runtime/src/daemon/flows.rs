@@ -6,7 +6,7 @@ use kernel::{Tuple, status};
 
 use super::router::Router;
 
-/// VLAN tags and PPPoE in words, where there are any.
+/// Describes VLAN tags and PPPoE; empty without any.
 pub fn behind(encapsulation: &Encapsulation) -> Option<String> {
     (!encapsulation.is_plain()).then(|| encapsulation.to_string())
 }
@@ -59,7 +59,7 @@ pub fn flow(router: &mut Router, id: offload_core::FlowId) -> Option<answers::Fl
         None => details.and_then(|details| held_up(&details)),
     };
     Some(answers::Flow {
-        // The conntrack id tells two lives of one number apart.
+        // The conntrack id distinguishes two uses of one number.
         id: FlowId(u64::from(flow.id.id) << 32 | u64::from(id.0)),
         protocol: match flow.original().protocol {
             kernel::Protocol::Tcp => answers::Protocol::Tcp,
@@ -80,7 +80,7 @@ pub fn flow(router: &mut Router, id: offload_core::FlowId) -> Option<answers::Fl
     })
 }
 
-/// Both directions as the API shows them.
+/// Converts both directions to the API's form.
 fn directions(
     router: &Router,
     readings: [datapath::Reading; 2],
@@ -115,7 +115,7 @@ fn directions(
             } else {
                 answers::Hook::Tc
             });
-            // A bridge does not look at it.
+            // A bridge ignores this field.
             shown.ttl = Some(TtlRange {
                 lowest: detail.ttl.0,
                 highest: detail.ttl.1,
@@ -147,7 +147,7 @@ fn held_up(directions: &[FlowDirection; 2]) -> Option<Reason> {
     })
 }
 
-/// A pair of stations as the API shows it.
+/// Converts a pair of stations to the API's form.
 pub fn bridged(
     router: &mut Router,
     id: offload_core::FlowId,

@@ -31,10 +31,11 @@ pub enum InstanceLock {
     File(Flock<File>),
 }
 
-/// A program that a weir was about to start as it ended holds the name until the program runs.
+/// Time after which another weir must have released the name: a program that weir was starting as
+/// it ended holds the name until the program runs.
 const RELEASE: Duration = Duration::from_millis(500);
 
-/// Takes the place of the only weir here; `None` when there is another for longer than [`RELEASE`].
+/// Takes the lock; `None` if another weir holds it for longer than [`RELEASE`].
 ///
 /// # Errors
 /// The kernel refuses a socket, or a lock is needed and cannot be made.
@@ -75,7 +76,7 @@ fn take_with(file: &Path) -> io::Result<Option<InstanceLock>> {
     let Some(lock) = lock(file)? else {
         return Ok(None);
     };
-    // A weir may have got the name before there was a file to look at.
+    // Another weir may have taken the name before the file existed.
     if is_weirs()? {
         return Ok(None);
     }

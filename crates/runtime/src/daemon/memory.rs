@@ -8,7 +8,7 @@ use crate::output::units;
 /// A control group's limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// The file that says it.
+    /// The file with the limit.
     pub file: PathBuf,
     /// Bytes.
     pub octets: u64,
@@ -45,7 +45,7 @@ pub fn hint() -> String {
             file.display(),
             units::bytes(octets)
         ),
-        // `ip netns exec` covers the files that would tell.
+        // `ip netns exec` covers the files with the limit.
         None => format!(
             "free some memory, or raise the limit of weir's control group (memory.max), or {fewer}"
         ),

@@ -25,11 +25,11 @@ use super::router::{Listener, Router};
 use crate::Error;
 use crate::config::Effective;
 
-/// Work of a module beside the loop, polled at each turn of the loop.
+/// Work of a module alongside the event loop, polled at each iteration of the loop.
 pub type Work = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Makes a module, with all rights. What it cannot be made with it says in the log, and does
-/// without.
+/// Creates a module, with all rights. A module logs the parts that it cannot create, and runs
+/// without them.
 ///
 /// # Errors
 /// Weir must not run without the module.
@@ -49,11 +49,12 @@ pub struct Part {
     pub name: &'static str,
     /// Tables of nftables that the module owns.
     pub tables: &'static [&'static str],
-    /// Says what it wants of the packet path, before that is loaded.
+    /// States the module's requirements for the packet path, before it is loaded.
     pub prepare: fn(&Effective, &mut Options),
-    /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.
+    /// Creates the module; `None`: the daemon itself or another module does its work, or it does
+    /// not run.
     pub begin: Option<Begin>,
-    /// Makes it early, in place of `begin`.
+    /// Creates the module early, instead of `begin`.
     pub early: Option<Early>,
 }
 
@@ -62,16 +63,16 @@ pub struct Part {
 pub struct Setup<'a> {
     /// The configuration.
     pub effective: &'a Effective,
-    /// The API's socket, beside which a module has its own files.
+    /// The API's socket. A module has its own files in the same directory.
     pub socket: &'a Path,
     /// The configuration's file.
     pub config: &'a Path,
     /// True if `--only` includes the module. An excluded module may still clean up.
     pub wanted: bool,
-    /// Devices there are, by index.
+    /// Existing devices, by index.
     pub links: &'a [u32],
-    /// Devices with all attributes that the kernel reports; empty if it reports none. The daemon
-    /// reports the devices again when it runs: this list is for a module that begins at once.
+    /// Devices with all attributes that the kernel reports; empty if it reports none. A running
+    /// daemon reports the devices again: this list is for a module that begins at once.
     pub devices: &'a [Link],
 }
 
@@ -82,7 +83,7 @@ pub struct Privileges {
     pub read: Vec<PathBuf>,
     /// Directories in which it writes.
     pub write: Vec<PathBuf>,
-    /// Paths that root obeys, or puts in place: no directory that holds one of these is written in.
+    /// Paths that root obeys, or replaces: the directories of these paths are never writable.
     pub sealed: Vec<PathBuf>,
     /// Character devices that it opens and steers.
     pub devices: Vec<PathBuf>,
@@ -95,15 +96,15 @@ pub struct Privileges {
 /// A module's part of the daemon's status.
 #[derive(Default)]
 pub struct Report {
-    /// Figures and problems, as the API shows them.
+    /// Status and problems, as the API shows them.
     pub status: Status,
     /// Conditions that the module sees now. The daemon asks every second.
     pub findings: Vec<Finding>,
 }
 
-/// The daemon, as the routes of a module see it.
+/// The daemon, as seen by the routes of a module.
 pub trait ApiContext {
-    /// Lends the middle of the daemon.
+    /// Lends the router.
     fn router(&self) -> RefMut<'_, Router>;
 
     /// Returns all routes of the API, once they are registered.
@@ -113,41 +114,41 @@ pub trait ApiContext {
     fn metrics(&self) -> String;
 }
 
-/// A capability of weir. Each method has a default: a module has those that concern it.
+/// A capability of weir. Each method has a default: a module implements those that it needs.
 pub trait Module {
-    /// Prepares all that needs the rights of root, and returns those to keep.
+    /// Prepares all that needs the rights of root, and returns the rights to keep.
     fn privileges(&self) -> Privileges {
         Privileges::default()
     }
 
-    /// Returns the rows of the API that the module answers. Comes before [`Module::privileges`].
+    /// Returns the routes that the module handles. Called before [`Module::privileges`].
     fn routes(self: Rc<Self>, _face: &Rc<dyn ApiContext>) -> Vec<Route> {
         Vec::new()
     }
 
-    /// Returns what the module does beside the loop.
+    /// Returns the module's work alongside the event loop.
     fn work(self: Rc<Self>) -> Option<Work> {
         None
     }
 
-    /// Takes over a configuration that was read again.
+    /// Applies a configuration after a reload.
     fn configure(&self, _effective: &Effective, _router: &mut Router) {}
 
     /// Receives an event.
     fn on_event(&self, _event: Event<'_>, _router: &mut Router) {}
 
-    /// Returns the time at which the module wants to be [polled](Module::poll), if it does.
+    /// Returns the time of the next [poll](Module::poll), if the module needs one.
     fn poll_at(&self) -> Option<Instant> {
         None
     }
 
-    /// Acts, as the time has come.
+    /// Handles the module's timers when due.
     fn poll(&self, _now: Instant, _router: &mut Router) {}
 
-    /// Adds figures, problems and conditions.
+    /// Adds status, problems and conditions.
     fn status(&self, _router: &mut Router, _report: &mut Report) {}
 
-    /// Adds samples of what the module measures.
+    /// Adds samples of the module's metrics.
     fn metrics(&self, _router: &mut Router, _text: &mut Exposition) {}
 
     /// Removes the module's state from the kernel. The daemon waits for the returned work.
@@ -156,7 +157,7 @@ pub trait Module {
     }
 }
 
-/// All modules, in the order in which they were made.
+/// All modules, in the order of their creation.
 #[derive(Clone)]
 pub struct Modules(Rc<[Rc<dyn Module>]>);
 
@@ -171,11 +172,11 @@ impl Modules {
         self.0.iter()
     }
 
-    /// Privileges of all of them.
+    /// Returns the privileges of all modules.
     pub fn privileges(&self) -> Privileges {
         let mut all = Privileges::default();
         for privileges in self.iter().map(|module| module.privileges()) {
-            // Each of them, so that none is forgotten.
+            // Fields are listed explicitly, so that none is forgotten.
             let Privileges {
                 read,
                 write,
@@ -194,12 +195,12 @@ impl Modules {
         all
     }
 
-    /// The next time at which one of them wants to be polled.
+    /// Returns the earliest time at which a module needs a poll.
     pub fn poll_at(&self) -> Option<Instant> {
         self.iter().filter_map(|module| module.poll_at()).min()
     }
 
-    /// Polls those whose time has come.
+    /// Polls the modules that are due.
     pub fn poll(&self, router: &mut Router) {
         let now = Instant::now();
         let due = |module: &&Rc<dyn Module>| module.poll_at().is_some_and(|at| at <= now);
@@ -208,7 +209,7 @@ impl Modules {
             .for_each(|module| module.poll(now, router));
     }
 
-    /// Runs the work of all modules beside the loop, forever.
+    /// Runs the work of all modules alongside the event loop, forever.
     pub fn work(&self) -> impl Future<Output = ()> + use<> {
         let all = self.iter().cloned().filter_map(|module| module.work());
         let mut all: Vec<Work> = all.collect();
@@ -218,7 +219,7 @@ impl Modules {
         })
     }
 
-    /// Takes away what they put into the kernel, the last first.
+    /// Removes the modules' state from the kernel, in reverse order of creation.
     pub async fn stop(&self, router: &RefCell<Router>) {
         for module in self.0.iter().rev() {
             let rest = module.stop(&mut router.borrow_mut());

@@ -1,4 +1,4 @@
-//! Telling the service manager how far the daemon is: sd_notify(3), which is one datagram.
+//! Notifies the service manager of the daemon's state: sd_notify(3), one datagram.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,12 +9,12 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use tracing::debug;
 
-/// The service manager, where there is one.
+/// The service manager, if any.
 #[derive(Debug)]
 pub struct Notify(Option<UnixDatagram>);
 
 impl Notify {
-    /// Connects to the socket that NOTIFY_SOCKET names; before privileges are dropped.
+    /// Connects to the socket that NOTIFY_SOCKET names; must come before privileges are dropped.
     pub fn from_environment() -> Self {
         let Some(name) = env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty()) else {
             return Self(None);
@@ -28,12 +28,12 @@ impl Notify {
         }
     }
 
-    /// Set up, and answering.
+    /// Reports that the daemon is ready.
     pub fn ready(&self) {
         self.send("READY=1");
     }
 
-    /// About to end.
+    /// Reports that the daemon stops.
     pub fn stopping(&self) {
         self.send("STOPPING=1");
     }
@@ -48,14 +48,14 @@ impl Notify {
 }
 
 fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
-    // An @ stands for the 0 of an abstract address.
+    // An @ represents the 0 of an abstract address.
     let address = match name.as_bytes() {
         [b'@', rest @ ..] => SocketAddr::from_abstract_name(rest)?,
         _ => SocketAddr::from_pathname(name)?,
     };
     let socket = UnixDatagram::unbound()?;
     socket.connect_addr(&address)?;
-    // A manager that does not read must not hold the daemon up.
+    // A manager that does not read must not block the daemon.
     socket.set_nonblocking(true)?;
     Ok(socket)
 }

@@ -1,6 +1,6 @@
-//! After set-up the daemon keeps what it needs and no more: to attach to new devices and talk
+//! Reduces the daemon's rights after set-up: it keeps those to attach to new devices and talk
 //! netlink (CAP_NET_ADMIN), and to use its programs and maps (CAP_BPF, CAP_PERFMON where the kernel
-//! asks for it). Files are [`super::confine`]'s.
+//! requires it). [`super::confine`] limits access to files.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,8 +17,8 @@ const KEPT: [Capability; 3] = [
     Capability::CAP_PERFMON,
 ];
 
-/// Gives up all other capabilities, for this thread and what it starts, and the way to new ones. A
-/// reload reads `config` again. A failure is logged, not fatal: the daemon works as before.
+/// Gives up all other capabilities, for this thread and the processes it starts, and prevents new
+/// ones. A reload reads `config` again. A failure is logged, not fatal: the daemon works as before.
 ///
 /// `more`: capabilities that modules need.
 ///
@@ -75,8 +75,8 @@ pub fn drop_to(kept: &[Capability]) {
     give_up(&had, &kept.collect());
 }
 
-/// Gives up all capabilities, in a process that strangers connect to. From now on, other processes
-/// of the same user cannot inspect the process either.
+/// Gives up all capabilities, in a process that untrusted clients connect to. From now on, other
+/// processes of the same user cannot inspect the process either.
 pub fn drop_all() {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     give_up(&had, &CapsHashSet::new());

@@ -1,5 +1,5 @@
-//! The middle of the daemon: events in, decisions from the pure core, actions out to the packet
-//! path and to conntrack.
+//! The daemon's event loop body: takes events, gets decisions from the pure core, and sends actions
+//! to the packet path and to conntrack.
 
 mod conntrack;
 mod exceptions;
@@ -28,32 +28,32 @@ use conntrack::Conntrack;
 use ports::Ports;
 use shadow::Shadow;
 
-/// Ends of connections remembered during a dump; beyond that, one that ended may come back until
-/// the next dump.
+/// Maximum number of ended connections remembered during a dump; beyond that, an ended connection
+/// may reappear until the next dump.
 const MOST_GONE: usize = 65_536;
 
-/// Devices that take turns to be looked at in a second, and most ports looked at besides: some
-/// milliseconds.
+/// Devices that are checked per second in turn, and maximum number of ports checked besides: some
+/// milliseconds of work.
 const LOOKS: usize = 128;
-/// The fault of a kernel that reports no connections, and the remedy.
+/// Problem text for a kernel that reports no connections, and the remedy.
 pub const NO_EVENTS: &str = "conntrack reports no connections (nf_conntrack_events is 0), so the \
     kernel forwards everything";
 pub const NO_EVENTS_HINT: &str = "run sysctl net.netfilter.nf_conntrack_events=1";
 /// The loopback device (LOOPBACK_IFINDEX, include/net/flow.h).
 const LOOPBACK: u32 = 1;
 
-/// Nothing is proven for longer than this because rules are not read yet: `nft` takes some 20 ms,
-/// and is run once a second at most.
+/// Maximum time without proofs while rules are unread: `nft` takes some 20 ms, and runs once a
+/// second at most.
 const HOLD: Duration = Duration::from_secs(2);
-/// Flows whose counters are read at one go, in about a millisecond.
+/// Flows whose counters are read at once, in about a millisecond.
 const COUNTS: usize = 2_048;
 
-// Said by the one, meant by the other.
+// One crate produces these numbers, the other interprets them.
 const _: () = assert!(offload_core::stack::OVER_PPP == datapath::STACK_PPP);
 // Both crates use the same numbering; each defines it for itself.
 const _: () = assert!(offload_core::PAIRS == datapath::PAIRS);
 
-/// Everything the daemon holds, and the order in which things are done with it.
+/// The state of the daemon, and the order of its actions.
 pub struct Router {
     /// The decisions.
     pub core: Core,
@@ -67,15 +67,15 @@ pub struct Router {
     pub(crate) expiry: expiry::ExpiryMonitor,
     /// Receives events, once all modules are made.
     pub(crate) listener: Option<Rc<dyn Listener>>,
-    /// Packets are forwarded at all, rather than only counted.
+    /// True if packets are forwarded rather than only counted.
     pub(crate) forwards: bool,
-    /// Events that were lost, and devices that could not be attached: for `weir status`.
+    /// Lost events, and devices that could not be attached: for `weir status`.
     pub(crate) lost: u64,
-    /// The heartbeat as it was last given.
+    /// The heartbeat as last configured.
     pub(crate) beaten: Instant,
-    /// Dumps that are to be asked for.
+    /// Dumps to request.
     pub(crate) dumps: Vec<Source>,
-    /// Connections that ended while a dump of them is under way.
+    /// Connections that ended while their dump runs.
     gone: Option<HashSet<ConnectionId>>,
     conntrack: Conntrack,
     ports: Ports,
@@ -83,9 +83,9 @@ pub struct Router {
     shadow: Shadow,
     /// Hops as of this second, by number.
     hops: HashMap<u32, Hop>,
-    /// Flows whose counters are still to be read in this second.
+    /// Flows whose counters are still unread in this second.
     uncounted: Vec<u32>,
-    /// Index of the device at which looking around goes on.
+    /// Index of the device at which the next check begins.
     look_next: u32,
     /// Exceptions of routes.
     exceptions: exceptions::Watch,
@@ -99,7 +99,7 @@ pub trait Listener {
     fn on_event(&self, event: event::Event<'_>, router: &mut Router);
 }
 
-/// Longest that the kernel is waited for before weir says that it is there.
+/// Maximum wait for the kernel before weir reports that it is ready.
 const LONGEST_START: Duration = Duration::from_secs(5);
 
 impl Router {
@@ -136,7 +136,7 @@ impl Router {
         }
     }
 
-    /// Milliseconds since the daemon began.
+    /// Returns the milliseconds since the daemon began.
     pub fn now(&self) -> Millis {
         self.started.elapsed().as_millis() as Millis
     }
@@ -165,7 +165,7 @@ impl Router {
         self.listed.contains(&false) && self.started.elapsed() < LONGEST_START
     }
 
-    /// Takes the answers of a dump, which may be older than events in the meantime.
+    /// Takes the answers of a dump, which may be older than events received meanwhile.
     pub fn on_dump_events(&mut self, answers: &mut Vec<Event>) {
         if let Some(gone) = &self.gone {
             answers.retain(|event| !matches!(event, Event::Connection(connection) if gone.contains(&connection.id)));
@@ -176,7 +176,7 @@ impl Router {
         self.take(answers, true);
     }
 
-    /// Takes what the kernel said.
+    /// Takes the kernel's messages.
     pub fn on_events(&mut self, events: &mut Vec<Event>) {
         self.take(events, false);
     }
@@ -214,11 +214,11 @@ impl Router {
                 false => self.core.on_event(event, now, &mut actions),
             }
         }
-        // Proofs first: looking at devices takes the time of some system calls for each.
+        // Proofs first: checking devices takes some system calls for each.
         self.core.flush_proofs(&mut actions);
         self.end_proofs(&mut actions);
         self.report(event::Event::Settled);
-        // Each device once, however many events it had.
+        // Check each device once, however many events it had.
         for index in self.surroundings.take_unlisted() {
             if let Some(link) = self.core.known_link(index).cloned() {
                 self.look_at(&link, &mut actions);
@@ -231,7 +231,8 @@ impl Router {
         }
     }
 
-    /// Comes after the proofs have ended: what was forwarded so far went by the former devices.
+    /// Updates the devices after the proofs have ended: traffic until then went by the former
+    /// devices.
     fn devices_changed(&mut self, news: &DeviceChanges) {
         if news.changed && !self.account.is_stale() {
             self.count_all();
@@ -242,7 +243,7 @@ impl Router {
         }
     }
 
-    /// Something happened to sets of addresses or to rules.
+    /// Handles changes of address sets or rules.
     pub fn sets_changed(&mut self, events: &mut Vec<SetEvent>) {
         if events
             .iter()
@@ -264,7 +265,7 @@ impl Router {
         }
     }
 
-    /// Tells the core what is to be found out about a device by looking.
+    /// Reports to the core what a check of a device found.
     fn look_at(&mut self, link: &Link, actions: &mut Vec<Action>) {
         let known = self
             .core
@@ -288,7 +289,8 @@ impl Router {
         let rest = self.core.links_from(0, LOOKS - turn.len());
         turn.extend(rest.map(|l| l.index).take_while(|index| *index < next));
         self.look_next = turn.last().map_or(0, |last| last.saturating_add(1));
-        // The ports each time, and the loopback device, which stands for what holds for all.
+        // Check the ports each time, and the loopback device, which represents settings that hold
+        // for all devices.
         turn.extend(self.ports.links().take(LOOKS).chain([LOOPBACK]));
         turn.sort_unstable();
         turn.dedup();
@@ -298,7 +300,7 @@ impl Router {
 
     /// Checks for the old iptables, which sends no events, not even for its first rule.
     fn look_for_legacy(&mut self) {
-        // Not readable for once is no change.
+        // A single failed read is not a change.
         let Ok(tables) = facts::legacy_tables() else {
             return;
         };
@@ -310,8 +312,8 @@ impl Router {
         self.apply(actions);
     }
 
-    /// No message reports what the kernel learned by ICMP about a destination, and it counts for
-    /// what is forwarded there.
+    /// Ends proofs after the kernel learned an exception by ICMP: no message reports exceptions,
+    /// and they affect forwarded packets.
     fn look_for_exceptions(&mut self) {
         if self.forwards && self.exceptions.changed() {
             self.run_core(|core, now, actions| core.on_event(Event::Routing, now, actions));
@@ -321,7 +323,7 @@ impl Router {
     /// A sysctl can make conntrack report nothing, or report again, at any time. Weir forwards
     /// nothing while conntrack reports nothing.
     fn look_for_events(&mut self) {
-        // Not readable for once is no change.
+        // A single failed read is not a change.
         let Ok(Some(events)) = facts::conntrack_events() else {
             return;
         };
@@ -345,7 +347,7 @@ impl Router {
         }
     }
 
-    /// Looks at these devices, and does what follows from it.
+    /// Checks these devices, and acts on the results.
     fn look_at_all(&mut self, links: Vec<Link>) {
         let mut actions = Vec::new();
         for link in &links {
@@ -354,11 +356,11 @@ impl Router {
         self.apply(actions);
     }
 
-    /// Sends the heartbeat; due twice a second. After a pause that the packet path may have taken
-    /// for death, events of that time are still unread, and old proofs must not forward: the proofs
-    /// end with the beat that wakes the packet path.
+    /// Sends the heartbeat; due twice a second. After a pause, the packet path may have stopped for
+    /// lack of beats. Then events of the pause are still unread, and old proofs must not forward:
+    /// the beat that resumes forwarding also ends the proofs.
     pub fn beat(&mut self) {
-        // Half of the time already: the packet path's clock is another one.
+        // Limit: half of the time, as the packet path uses another clock.
         let late = self.beaten.elapsed().as_millis() * 2 >= u128::from(self.path.options().silence);
         let outcome = if late {
             self.path.heartbeat.invalidate_all()
@@ -371,7 +373,7 @@ impl Router {
         }
     }
 
-    /// Ends all proofs: something changed of which the kernel says nothing.
+    /// Ends all proofs after a change that the kernel does not report.
     pub fn end_all_proofs(&mut self) {
         if let Err(error) = self.path.heartbeat.invalidate_all() {
             warn!(%error, "cannot end proofs: the kernel forwards everything");
@@ -389,8 +391,7 @@ impl Router {
         if let Some(programs) = self.expiry.take_programs() {
             self.run_core(|core, now, actions| core.route_programs(&programs, now, actions));
         }
-        // The packet path stops by itself when the next thing is over, be it that this thread is
-        // busy then.
+        // The packet path stops by itself at the next expiry, even if this thread is busy then.
         let until = self.expiry.until();
         let other = self.path.heartbeat.hold_until(until);
         if over {
@@ -426,13 +427,13 @@ impl Router {
         self.run_core(|core, now, actions| core.reload(settings, now, actions));
     }
 
-    /// The ruleset begins to be read.
+    /// Notes that a read of the ruleset begins.
     pub fn ruleset_reading(&mut self) {
         self.surroundings.reading();
         self.report(event::Event::RulesetReading);
     }
 
-    /// The ruleset was read, or could not be.
+    /// Takes the ruleset, or the failure of reading it.
     pub fn ruleset_read(&mut self, read: Result<RulesetText, String>) {
         self.surroundings.read();
         let text = read.as_ref().map_err(String::as_str);
@@ -451,7 +452,7 @@ impl Router {
             Ok(text) => {
                 self.surroundings.rules_read = true;
                 self.concerned(text.per_packet_rules);
-                // Chains at devices may be among them.
+                // Chains at devices may have changed, too.
                 if text.findings != self.surroundings.findings {
                     self.surroundings.findings = text.findings;
                     self.look_at_all(self.core.links().cloned().collect());
@@ -469,8 +470,8 @@ impl Router {
         }
     }
 
-    /// Rules changed, and may look at each packet: nothing is proven until they are read. Elements
-    /// of sets are no such change.
+    /// Handles changed rules, which may inspect each packet: nothing is proven until they are read.
+    /// A change of set elements alone does not count.
     pub fn hold_proofs(&mut self) {
         if self.core.settings().each_packet
             && let Err(error) = self.path.heartbeat.pause(HOLD)
@@ -480,14 +481,14 @@ impl Router {
         }
     }
 
-    /// The rules are read, or cannot be.
+    /// Takes the rules after a read, or notes that they are unreadable.
     fn release_proofs(&mut self) {
         if let Err(error) = self.path.heartbeat.resume() {
             warn!(%error, "cannot resume proofs at once: they resume a moment later");
         }
     }
 
-    /// Rules look at each packet: connections that they may concern are left to the kernel.
+    /// Leaves connections to the kernel that per-packet rules may affect.
     fn concerned(&mut self, concerns: Vec<PerPacketRule>) {
         if concerns == self.core.per_packet_rules() {
             return;
@@ -499,8 +500,8 @@ impl Router {
         );
     }
 
-    /// Rules of a module limit what these addresses send and get: their connections are left to the
-    /// kernel.
+    /// Leaves connections of these addresses to the kernel, because a module's rules limit their
+    /// rates.
     pub fn set_rate_limited(&mut self, addresses: &HashSet<IpAddr>) {
         self.run_core(|core, now, actions| core.set_rate_limited(addresses, now, actions));
     }
@@ -513,13 +514,13 @@ impl Router {
         }
     }
 
-    /// Resumes bridging if the rules are known, once the ports are planned by them.
+    /// Resumes bridging if the rules are known and the ports are planned accordingly.
     pub fn resume_bridging(&mut self) {
         let on = self.core.settings().bridge && self.surroundings.rules_known();
         self.path.bridges.set(on);
     }
 
-    /// Begins to add up what went through; due every second, as the shared counters are narrow.
+    /// Begins to collect forwarded traffic; due every second, as the shared counters are narrow.
     pub fn count(&mut self) {
         // Flows left over from the last second come first.
         if !self.counting() {
@@ -535,7 +536,7 @@ impl Router {
         }
     }
 
-    /// Counts all flows at once: what is counted by is about to change.
+    /// Counts all flows at once, before a change of the devices that the counts refer to.
     pub fn count_all(&mut self) {
         self.uncounted = self.counted();
         while self.counting() {
@@ -545,14 +546,14 @@ impl Router {
         self.report(event::Event::Count);
     }
 
-    /// All that the packet path counts: flows, and pairs of stations.
+    /// Counts all traffic of the packet path: flows, and pairs of stations.
     fn counted(&self) -> Vec<u32> {
         let installed = self.core.flows().filter(|(_, flow)| flow.installed());
         let pairs = self.core.pairs().map(|(pair, _)| pair.0);
         installed.map(|(flow, _)| flow.0).chain(pairs).collect()
     }
 
-    /// Brings what was counted to the devices that it went by.
+    /// Adds collected traffic to the devices that it passed.
     fn settle(&mut self) {
         let Self {
             core,
@@ -575,7 +576,7 @@ impl Router {
         self.report(event::Event::Counted);
     }
 
-    /// Tells modules what was forwarded.
+    /// Reports forwarded traffic to modules.
     fn share(&mut self) {
         let grown = self.account.take_shared();
         if grown
@@ -584,7 +585,7 @@ impl Router {
         {
             self.learn_hops();
         }
-        // Modules get the router beside this.
+        // Modules get the router as a separate borrow.
         let hops = std::mem::take(&mut self.hops);
         let whole = |growth| ForwardedFlow {
             growth,
@@ -598,7 +599,7 @@ impl Router {
         self.hops = hops;
     }
 
-    /// A hop, by its number.
+    /// Returns a hop by its number.
     pub fn hop(&mut self, hop: u32) -> Option<&Hop> {
         if !self.hops.contains_key(&hop) {
             self.learn_hops();
@@ -611,17 +612,17 @@ impl Router {
         self.hops = hops.map(|hop| (hop.index, hop)).collect();
     }
 
-    /// Returns true if some flows are still to be counted.
+    /// Returns true if some flows are not counted yet.
     pub fn counting(&self) -> bool {
         !self.uncounted.is_empty()
     }
 
-    /// Counts some flows: few enough that a change of rules does not wait long, as reading all of a
-    /// hundred thousand would make it.
+    /// Counts some flows: few enough that a change of rules does not wait long. Reading a hundred
+    /// thousand flows at once would delay it.
     pub fn count_some(&mut self) {
         let rest = self.uncounted.len().saturating_sub(COUNTS);
         for flow in self.uncounted.drain(rest..) {
-            // A flow that was removed in the meantime was counted then.
+            // A flow removed meanwhile was counted on removal.
             let octets = self.account.read(&mut self.path, flow);
             self.core.add_forwarded_bytes(FlowId(flow), octets);
         }
@@ -657,7 +658,7 @@ impl Router {
         }
     }
 
-    /// Ends the proofs that are to end, all of a batch together, and takes those actions out.
+    /// Ends the proofs of a batch together, and removes those actions from the batch.
     fn end_proofs(&mut self, actions: &mut Vec<Action>) {
         let mut all = None;
         let mut macs = HashSet::new();
@@ -680,13 +681,14 @@ impl Router {
         let Some(cause) = all else { return };
         debug!(%cause, "all proofs end");
         if let Err(error) = self.path.heartbeat.invalidate_all() {
-            // Without it nothing is safe: give everything back to the kernel until the next change.
+            // Without this, no proof is safe: return everything to the kernel until the next
+            // change.
             warn!(%error, "cannot end proofs: the kernel forwards everything");
             self.path.heartbeat.disarm();
         }
     }
 
-    /// Has conntrack updated, and hands the core what it answered.
+    /// Sends updates to conntrack, and passes its replies to the core.
     fn update_connections(&mut self, actions: &[Action], more: &mut Vec<Action>) {
         let answers = self.conntrack.update(actions);
         let now = self.now();
@@ -761,7 +763,7 @@ impl Router {
                     warn!(%error, "cannot enter all devices into the packet path");
                 }
             }
-            // Done before, all of a batch together.
+            // Already done, for the whole batch together.
             Action::InvalidateAll(_)
             | Action::InvalidateHops { .. }
             | Action::Relax(_)
@@ -772,7 +774,7 @@ impl Router {
         }
     }
 
-    /// Attaches to a device, changes it, or takes hands off it.
+    /// Attaches to a device, changes its settings, or detaches from it.
     fn port(&mut self, plan: &PortPlan, more: &mut Vec<Action>) {
         if !self.forwards {
             return;
@@ -789,7 +791,7 @@ impl Router {
     }
 }
 
-/// Counters of a flow as the core wants them; zero where the packet path does not know it.
+/// Returns the counters of a flow for the core; zero if the packet path does not have the flow.
 fn readings(path: &mut Datapath, flow: FlowId) -> [Reading; 2] {
     path.read(flow.0).unwrap_or_default().map(|r| Reading {
         packets: r.packets,

@@ -177,7 +177,8 @@ fn bridges(effective: &Effective) -> bool {
     *effective.of::<Offload>().enabled && *effective.of::<Offload>().bridge
 }
 
-/// Pairs of stations to make room for: a quarter of the connections, beside these.
+/// Returns the number of pairs of stations to make room for: a quarter of the connections, in
+/// addition.
 fn max_pairs(effective: &Effective) -> u32 {
     (connections(effective).0 / 4).min(16_384)
 }

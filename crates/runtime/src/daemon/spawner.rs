@@ -1,6 +1,6 @@
-//! A thread that begins others: with the rights over files that weir began with, no capability, and
-//! nothing to do but that. What is begun there confines itself; so it can be confined anew, to a
-//! folder that was mounted or made only later.
+//! Reserves a thread that later starts other threads. The reserved thread keeps the file rights
+//! that weir began with, and has no capability. Threads started from it confine themselves, even to
+//! a folder that was mounted or created later.
 
 use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -8,18 +8,18 @@ use std::thread::Builder;
 
 use super::privileges;
 
-/// Work for such a thread.
+/// Work for the reserved thread.
 type Task = Box<dyn FnOnce() + Send>;
 
-/// Waits for what it is to run. It ends when this is gone, or that has ended.
+/// A reserved thread. The thread ends when this value is dropped, or when its work has ended.
 #[derive(Debug)]
 pub struct Spawner(SyncSender<Task>);
 
 impl Spawner {
-    /// Begins it: before files are out of reach.
+    /// Starts the spawner's thread. Must be called before files are out of reach.
     ///
     /// # Errors
-    /// The kernel gives no thread.
+    /// The kernel cannot create a thread.
     pub fn begin(name: &str) -> io::Result<Self> {
         let (give, given) = sync_channel::<Task>(1);
         let thread = Builder::new().name(name.to_owned()).stack_size(128 << 10);
@@ -32,7 +32,7 @@ impl Spawner {
         Ok(Self(give))
     }
 
-    /// Runs this there.
+    /// Runs work on the reserved thread.
     ///
     /// # Errors
     /// The thread is gone.

@@ -1,5 +1,5 @@
-//! Processes that strangers connect to. Each process is weir itself, started with a command of its
-//! own, and gives up every right before it listens. The process queries the daemon through a
+//! Processes that untrusted clients connect to. Each process is weir itself, started with a command
+//! of its own, and gives up every right before it listens. The process queries the daemon through a
 //! [`channel`] and restarts when it ends.
 
 use std::io;
@@ -37,15 +37,15 @@ pub const PAGE: u32 = 65_521;
 /// The user of the portal's process: what was taken over of one reaches nothing of the other.
 pub const PORTAL: u32 = 65_522;
 
-/// Capabilities that weir keeps for such a process: the first two change its user, and the third
-/// ends a process of another user.
+/// Capabilities that weir keeps for such a process: the first two change the process's user, and
+/// the third ends a process of another user.
 pub const CAPABILITIES: [Capability; 3] = [
     Capability::CAP_SETUID,
     Capability::CAP_SETGID,
     Capability::CAP_KILL,
 ];
 
-/// A process apart.
+/// A separate process with few rights.
 #[derive(Clone, Copy, Debug)]
 pub struct Subprocess {
     /// Weir's command that it is.
@@ -57,7 +57,8 @@ pub struct Subprocess {
 }
 
 impl Subprocess {
-    /// Serves what it asks, for ever. `begin` says what it is to know, and who asks.
+    /// Serves the process's requests, forever. `begin` sends the initial data, and returns the
+    /// requests with their access levels.
     pub async fn keep(
         self,
         begin: impl Fn(DaemonEnd) -> io::Result<ServerRequests>,
@@ -108,9 +109,9 @@ impl Subprocess {
     }
 
     fn spawn(self, theirs: OwnedFd) -> io::Result<Child> {
-        // The program that runs, also where another lies in its place meanwhile. It gives up its
-        // rights by itself: to start it with less would take a copy of all of this memory (fork
-        // in place of posix_spawn, see std::process::Command).
+        // Run the current program file, even if another file has replaced it meanwhile. The process
+        // gives up its rights by itself: starting it with fewer rights would take a copy of all of
+        // this memory (fork instead of posix_spawn, see std::process::Command).
         let mut command = Command::new("/proc/self/exe");
         command
             .arg(self.command)

@@ -1,6 +1,6 @@
-//! Restricts the system calls of a process that strangers connect to: seccomp. Landlock covers
-//! neither MPTCP, nor listening without bind, nor user namespaces, in which any process has every
-//! capability over the kernel's own code.
+//! Restricts the system calls of a process that untrusted clients connect to: seccomp. Landlock
+//! covers neither MPTCP, nor listening without bind, nor user namespaces, in which any process has
+//! every capability over the kernel's own code.
 
 use tracing::{debug, warn};
 

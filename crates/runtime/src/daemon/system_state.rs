@@ -17,9 +17,8 @@ use tracing::debug;
 
 use qdiscs::{Qdiscs, words};
 
-/// Shortest and longest time from one reading of the ruleset to the next: ten times what the last
-/// one took, as nothing is proven before rules that changed are read, and reading must not take all
-/// of a processor.
+/// Shortest and longest time between two reads of the ruleset: ten times the duration of the last
+/// read. Nothing is proven before changed rules are read, and reading must not occupy a processor.
 const RULESET_PAUSE: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(1);
 
@@ -37,20 +36,20 @@ pub struct SystemState {
     /// As last listed, by device.
     attached: HashMap<u32, Attached>,
     qdiscs: Qdiscs,
-    /// Devices about which something may have changed since they were looked at.
+    /// Devices that may have changed since their last check.
     unlisted: BTreeSet<u32>,
     /// Rules that need each packet, and ingress chains, as last read.
     pub findings: Vec<Finding>,
     stale: bool,
-    /// The last reading of the ruleset ended well.
+    /// True if the last read of the ruleset succeeded.
     pub rules_read: bool,
     read: Option<Instant>,
-    /// Until it may be read again.
+    /// Shortest time from the last read to the next.
     pause: Duration,
 }
 
 impl SystemState {
-    /// Opens what is needed to look.
+    /// Opens the sockets for checks.
     pub fn open() -> Self {
         let netdev = Netdev::open().unwrap_or_else(|error| {
             debug!(%error, "cannot open the netdev family");
@@ -115,8 +114,7 @@ impl SystemState {
         }
     }
 
-    /// Devices that are to be looked at, as something about them may have changed; each is named
-    /// once.
+    /// Takes the devices that need a check because they may have changed; reports each once.
     pub fn take_unlisted(&mut self) -> BTreeSet<u32> {
         std::mem::take(&mut self.unlisted)
     }
@@ -137,13 +135,13 @@ impl SystemState {
         self.stale && self.read.is_none_or(|at| at.elapsed() >= self.pause)
     }
 
-    /// The ruleset was read, whatever came of it.
+    /// Notes the end of a read of the ruleset, successful or not.
     pub fn read(&mut self) {
         let took = self.read.map_or(Duration::ZERO, |began| began.elapsed());
         self.pause = (took * 10).clamp(*RULESET_PAUSE.start(), *RULESET_PAUSE.end());
     }
 
-    /// The ruleset is being read.
+    /// Notes that a read of the ruleset begins.
     pub fn reading(&mut self) {
         self.stale = false;
         self.rules_read = false;
@@ -194,7 +192,7 @@ impl SystemState {
             multipath: (link.hardware == LOOPBACK)
                 .then(|| facts::multipath().ok())
                 .flatten()
-                // Not readable for once is no change.
+                // A single failed read is not a change.
                 .or(known.multipath),
             switches: switches(link).or(known.switches),
             shaper: self.qdiscs.shaper(link, &mut self.filters),
@@ -238,8 +236,7 @@ impl SystemState {
             .unwrap_or_default()
     }
 
-    /// Foreign filters of a device. If the list cannot be read, any filter is possible until it
-    /// can.
+    /// Returns foreign filters of a device. If the list cannot be read, any filter is assumed.
     fn filters(&mut self, link: u32) -> Attached {
         if let Some(known) = self.attached.get(&link) {
             return known.clone();
@@ -262,18 +259,18 @@ impl SystemState {
     }
 }
 
-/// Reads switches of a device that change without an event. The loopback device stands for all:
-/// nothing bypasses it.
+/// Reads settings of a device that change without an event. The loopback device represents all
+/// devices: nothing bypasses it.
 fn switches(link: &Link) -> Option<facts::Switches> {
     let name = match link.hardware {
         LOOPBACK => "all",
         _ => &link.name,
     };
-    // Not readable for once is no change.
+    // A single failed read is not a change.
     facts::switches(name).ok()
 }
 
-/// Filters that are not weir's, in words.
+/// Describes filters that are not weir's.
 fn foreign(filters: &[Filter]) -> Vec<String> {
     let own = |filter: &&Filter| {
         let program = filter.name.split(':').next().unwrap_or_default();
@@ -286,7 +283,7 @@ fn foreign(filters: &[Filter]) -> Vec<String> {
         .collect()
 }
 
-/// A device's place among those that stand on one another, as the API shows it.
+/// Returns a device's position in its stack of devices, as the API shows it.
 pub fn stack(plan: &PortPlan) -> PortStack {
     PortStack {
         carries: plan.upper_devices.clone(),
@@ -340,8 +337,8 @@ pub fn code(reason: &PortReason) -> String {
         .unwrap_or_default()
 }
 
-/// Chains at the ingress or egress of a device, which frames that weir forwards would pass by. A
-/// chain whose device `nft` did not tell may be at any.
+/// Returns chains at the ingress or egress of a device, which frames that weir forwards would
+/// bypass. A chain without a device in `nft`'s output may be at any device.
 fn chains(findings: &[Finding], kind: Kind, device: &str) -> Vec<String> {
     findings
         .iter()

@@ -2,11 +2,12 @@
 
 use qrcode::{Color, QrCode};
 
-/// Modules of light around it (ISO/IEC 18004, 9.1).
+/// Width of the quiet zone, in modules (ISO/IEC 18004, 9.1).
 const QUIET: usize = 4;
 
-/// The rows of a text's code; `None`: it is too long for one. Light is drawn and dark is left out,
-/// as most terminals are dark; where there is colour, both are as they should be on any ground.
+/// Returns the rows of a text's code; `None` if the text is too long. Without colour, draws the
+/// light modules and leaves out the dark ones, as most terminals are dark. With colour, draws both
+/// explicitly, for any background.
 pub fn rows(text: &str, colour: bool) -> Option<Vec<String>> {
     let code = QrCode::new(text).ok()?;
     let side = code.width();
@@ -18,7 +19,7 @@ pub fn rows(text: &str, colour: bool) -> Option<Vec<String>> {
     let whole = side + 2 * QUIET;
     let rows = (0..whole).step_by(2).map(|row| {
         let letters = (0..whole).map(|column| {
-            // Below the last row is nothing: no light either.
+            // Below the last row, nothing is drawn.
             let below = row + 1 == whole || dark(row + 1, column);
             match (dark(row, column), below) {
                 (true, true) => ' ',

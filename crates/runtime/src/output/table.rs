@@ -4,8 +4,8 @@ use std::io;
 
 use super::{Output, Tone, sanitize, width};
 
-/// Rows that are looked at before the widths are set. Later rows that are wider push their
-/// neighbours, which is better than keeping a hundred thousand rows.
+/// Rows that determine the column widths. Later, wider rows push their neighbours; the alternative
+/// would be to buffer a hundred thousand rows.
 const SAMPLE: usize = 512;
 
 /// Which side of its column a text keeps to.
@@ -84,7 +84,7 @@ impl<'h, const N: usize> Table<'h, N> {
         }
     }
 
-    /// Writes what was kept back, or at least the heading.
+    /// Writes the buffered rows, or at least the heading.
     pub fn finish(mut self, output: &mut Output<'_>) -> io::Result<()> {
         if self.widths.is_none() {
             self.release(output)

@@ -1,15 +1,15 @@
-//! Text from outside: made harmless, measured and cut in columns of a terminal.
+//! Text from outside: sanitized, measured and cut in columns of a terminal.
 
 use cli::text::is_hidden;
 use unicode_width::UnicodeWidthStr;
 
-/// Marks that may stand on one letter. No script needs more; a hundred would climb over the lines
-/// above.
+/// Maximum number of marks on one letter. No script needs more; a hundred would climb over the
+/// lines above.
 const MARKS: usize = 2;
 
-/// Text from outside, without what a terminal would obey (control characters), what would turn the
-/// order of letters around or hide some (Unicode's format characters), and piles of marks. A device
-/// may be named anything but `/`, and a station anything at all.
+/// Removes from untrusted text control characters, which a terminal would obey, format characters
+/// of Unicode, which reorder or hide letters, and piles of marks. A device may have any name
+/// without `/`, and a station any name at all.
 pub fn sanitize(text: &str) -> String {
     let mut marks = MARKS;
     let mut clean = String::with_capacity(text.len());
@@ -31,17 +31,17 @@ pub fn sanitize(text: &str) -> String {
     clean
 }
 
-/// Selects a variant of the letter before it. Terminals do not agree how wide that is then.
+/// Selects a variant of the letter before it. Terminals disagree on the resulting width.
 fn is_variation(letter: char) -> bool {
     matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Columns that a text takes: letters of East Asia take two, marks none.
+/// Returns the width of a text in columns: letters of East Asia take two, marks none.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, or the start of it and `~`, in at most `most` columns.
+/// Returns the text, or its start and `~`, in at most `most` columns.
 pub fn clipped(text: &str, most: usize) -> String {
     if text.len() <= most || width(text) <= most {
         return text.to_owned();
@@ -60,7 +60,7 @@ pub fn clipped(text: &str, most: usize) -> String {
     start
 }
 
-/// The first names of a list that may be long.
+/// Returns the first names of a list that may be long.
 pub fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let shown = names

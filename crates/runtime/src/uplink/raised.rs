@@ -1,4 +1,4 @@
-//! A device that is brought up for a while.
+//! Brings a device up for a while.
 
 use std::os::fd::AsFd;
 
@@ -11,8 +11,8 @@ use super::port::{Port, inside};
 use crate::Error;
 use crate::output::sanitize;
 
-/// A device that was down, and will be again when this is dropped. Ctrl-C and TERM are held back
-/// from this thread meanwhile, so that they do not leave it up.
+/// A device that was down, and goes down again when this value is dropped. Blocks Ctrl-C and TERM
+/// in this thread meanwhile, so that they do not leave the device up.
 pub struct Raised {
     index: u32,
     signals: SignalFd,
@@ -20,7 +20,7 @@ pub struct Raised {
 }
 
 impl Raised {
-    /// Brings it up.
+    /// Brings the device up.
     ///
     /// # Errors
     /// The kernel refused.
@@ -54,7 +54,7 @@ impl Raised {
 impl Drop for Raised {
     fn drop(&mut self) {
         let _ = change(self.index, false);
-        // Signals that were held back take effect now.
+        // Blocked signals take effect now.
         let _ = self.former.thread_set_mask();
     }
 }

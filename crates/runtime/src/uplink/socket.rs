@@ -16,8 +16,7 @@ use nix::sys::socket::{
 use super::port::Port;
 use crate::Error;
 
-/// Asks for a `tpacket_auxdata` with every frame: where the kernel took the tag off, it says so
-/// there.
+/// Requests a `tpacket_auxdata` with every frame, which has the tag that the kernel stripped.
 #[derive(Clone, Copy, Debug)]
 struct Auxdata;
 
@@ -29,8 +28,8 @@ nix::setsockopt_impl!(
     sockopt::SetBool
 );
 
-/// Makes the device take all frames, for as long as the socket is there: otherwise it may drop
-/// those of VLANs that it does not know of, and those for groups.
+/// Makes the device accept all frames while the socket exists: otherwise the device may drop frames
+/// of unknown VLANs and of groups.
 #[derive(Clone, Copy, Debug)]
 struct Membership;
 
@@ -42,9 +41,9 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<libc::packet_mreq>
 );
 
-/// Sends past the queues of the device, and past what is at TC: a port may be shut to all else
-/// while weir asks there (the gate in bpf/cable.bpf.c). Packet sockets do not hear what is sent so:
-/// tcpdump on this router does not show it.
+/// Sends past the device's queues and past TC: a port may be shut to other traffic while weir
+/// probes there (the gate in bpf/cable.bpf.c). Packet sockets do not receive such frames: tcpdump
+/// on this router does not show them.
 #[derive(Clone, Copy, Debug)]
 struct PastQueues;
 
@@ -96,7 +95,7 @@ impl Socket {
         send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).map(drop)
     }
 
-    /// The next frame, as it was on the wire; `None` is one that this machine sent.
+    /// Returns the next frame, as it was on the wire; `None` for a frame that this machine sent.
     pub fn next(&mut self) -> Result<Option<&[u8]>, Errno> {
         let mut control = nix::cmsg_space!([u8; AUXDATA]);
         let mut parts = [IoSliceMut::new(&mut self.buffer[4..])];
@@ -144,7 +143,7 @@ fn removed_tag(auxdata: &[u8]) -> Option<[u8; 4]> {
         Some(u16::from_ne_bytes(bytes).to_be_bytes())
     };
     let (tci, tpid) = (half(16)?, half(18)?);
-    // Kernels before 3.14 do not say the TPID.
+    // Kernels before 3.14 do not report the TPID.
     let tpid = if tpid == [0, 0] { [0x81, 0] } else { tpid };
     (status & TAGGED != 0).then_some([tpid[0], tpid[1], tci[0], tci[1]])
 }

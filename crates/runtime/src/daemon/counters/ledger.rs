@@ -7,7 +7,7 @@ use datapath::Encapsulation;
 
 use super::paths::{Missing, Paths, Side};
 
-/// Limit of sessions whose PPP device is unknown; beyond the limit, their packets count as
+/// Maximum number of sessions whose PPP device is unknown; beyond that, their packets count as
 /// unattributed for good.
 const MOST_WAITING: usize = 1024;
 
@@ -35,7 +35,7 @@ struct Sums {
     through: Traffic,
     /// Forwarded below it: the device did not see it.
     past: Traffic,
-    /// At a port: packets whose upper device will never be known.
+    /// Packets at a port whose upper device will never be known.
     lost: u64,
 }
 
@@ -43,7 +43,7 @@ struct Sums {
 #[derive(Debug, Default)]
 pub struct Ledger {
     sums: HashMap<u32, Sums>,
-    /// By port and headers: packets of sessions whose PPP device is not known yet; in, and out.
+    /// Packets of sessions whose PPP device is not known yet, by port and headers; in, and out.
     waiting: HashMap<(u32, Encapsulation), [ForwardedTraffic; 2]>,
 }
 
@@ -78,7 +78,7 @@ impl Ledger {
         }
     }
 
-    /// Returns true if packets wait until their PPP session is known.
+    /// Returns true if packets wait until the PPP device of their session is known.
     pub fn waits(&self) -> bool {
         !self.waiting.is_empty()
     }

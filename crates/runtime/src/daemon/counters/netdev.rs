@@ -7,7 +7,7 @@ use answers::Traffic;
 /// Path of the counters, for the network namespace of the reader.
 pub const FILE: &str = "/proc/net/dev";
 
-/// By name, what each device counted. Lines that are not understood are left out.
+/// Returns the counters of each device, by name. Skips malformed lines.
 pub fn parse(text: &str) -> HashMap<&str, Traffic> {
     text.lines()
         .filter_map(|line| {
@@ -16,8 +16,8 @@ pub fn parse(text: &str) -> HashMap<&str, Traffic> {
             let mut numbers = numbers
                 .split_ascii_whitespace()
                 .map_while(|number| number.parse().ok());
-            // Eight of what came in, then as many of what left; each begins with bytes and
-            // packets.
+            // Eight counters of incoming traffic, then as many of outgoing traffic; each group
+            // begins with bytes and packets.
             let (bytes_in, packets_in) = (numbers.next()?, numbers.next()?);
             let (bytes_out, packets_out) = (numbers.nth(6)?, numbers.next()?);
             let traffic = Traffic {

@@ -43,7 +43,7 @@ pub enum Side {
 pub struct Step {
     /// Index of the device.
     pub link: u32,
-    /// Bytes that it counts beside those from the IP header on.
+    /// Bytes counted per packet beyond those from the IP header on.
     pub octets: u64,
 }
 
@@ -52,12 +52,12 @@ pub struct Step {
 pub enum Missing {
     /// Which PPP device a session belongs to: it may be learned later.
     Session,
-    /// Which device a tag leads to: none has it, or several VLANs leave untagged here, or it is a
-    /// switch's.
+    /// Device of a tag. Unknown if no device has the tag, several VLANs leave untagged here, or the
+    /// tag is a switch's.
     Tag,
 }
 
-/// A packet's way, from the port upwards.
+/// Path of a packet, from the port upwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     /// The port, and the devices above that would have counted the packet.
@@ -139,8 +139,8 @@ impl Paths {
         self.links.contains_key(&link)
     }
 
-    /// The way of packets with these headers, without priorities, between a port and the device
-    /// that has the address.
+    /// Returns the path of packets with these headers, without priorities, between a port and the
+    /// device with the address.
     pub fn of(&self, port: u32, behind: &Encapsulation, side: Side) -> Path {
         // The outermost last.
         let mut tags: Vec<Tag> = behind.tags.iter().rev().flatten().copied().collect();
@@ -193,7 +193,7 @@ impl Paths {
                     }
                     break;
                 }
-                // A priority tag, which says nothing else.
+                // A priority tag, without a VLAN.
                 _ if tags.last().is_some_and(|tag| tag.tci & 0xfff == 0) => {
                     tags.pop();
                     continue;

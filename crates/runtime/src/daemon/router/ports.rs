@@ -22,7 +22,7 @@ impl Ports {
         self.attached.iter().copied()
     }
 
-    /// Attaches to a device, changes it, or takes hands off it.
+    /// Attaches to a device, changes its settings, or detaches from it.
     ///
     /// # Errors
     /// The hook that was refused.

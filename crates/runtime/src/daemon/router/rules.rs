@@ -1,12 +1,12 @@
-//! Rules that look at each packet, in the log.
+//! Logs rules that inspect each packet.
 
 use offload_core::ruleset::PerPacketRule;
 use tracing::{info, warn};
 
-/// Rules that are named in the log, each with a line; `weir check` names all.
+/// Number of rules that the log names, each with a line; `weir check` names all.
 const TOLD: usize = 16;
 
-/// Names these rules in the log. `respect`: their connections are left to the kernel.
+/// Logs these rules. `respect`: their connections stay with the kernel.
 pub(super) fn log(all: &[PerPacketRule], respect: bool) {
     let left = match respect {
         true => "connections that it may match are left to the kernel",

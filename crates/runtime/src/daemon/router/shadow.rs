@@ -1,4 +1,4 @@
-//! Shadow mode: packets that the kernel sent otherwise than weir would have.
+//! Shadow mode: packets that the kernel sent differently than weir would have.
 
 use datapath::Datapath;
 use net::hex;
@@ -8,7 +8,7 @@ use tracing::warn;
 /// Differences between weir and the kernel.
 #[derive(Default)]
 pub(super) struct Shadow {
-    /// The number of differences that the log has.
+    /// The number of differences already in the log.
     reported: u64,
 }
 

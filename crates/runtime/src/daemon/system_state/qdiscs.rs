@@ -23,7 +23,7 @@ pub(super) struct Qdiscs {
 }
 
 impl Qdiscs {
-    /// Packets of one device may wait at the qdiscs of another: what was found at any of them goes.
+    /// Forgets all results: packets of one device may wait at the qdiscs of another.
     pub(super) fn forget(&mut self) {
         self.listed = None;
         self.asking.clear();
@@ -42,7 +42,7 @@ impl Qdiscs {
         shaper(&own.cloned().collect::<Vec<_>>())
     }
 
-    /// All qdiscs; `None` where they cannot be listed.
+    /// Lists all qdiscs; `None` if they cannot be listed.
     fn list(&mut self, filters: &mut Option<Filters>) -> Option<&[Listed]> {
         if self.listed.is_none() {
             let listed = filters.as_mut().map(|filters| filters.qdiscs());
@@ -72,7 +72,7 @@ impl Qdiscs {
                 false => format!(" at {}", name_of(device)),
             };
             let Some((qdiscs, chosen)) = self.choosing(device, filters) else {
-                // Asked for again with the next look.
+                // The next check lists them again.
                 return vec!["an unknown filter".to_owned()];
             };
             let nat = qdiscs.iter().find(|qdisc| qdisc.nat);

@@ -1,4 +1,4 @@
-//! Ways through arrangements like those of `lab/src/arrangement.rs`, whose counters
+//! Paths through arrangements like those of `lab/src/arrangement.rs`, whose counters
 //! `tests/netns/counters.rs` compares with the kernel's.
 
 use kernel::Vlan;
@@ -221,7 +221,7 @@ fn of_two_ppp_devices_the_one_that_was_seen_is_taken() {
         above(&paths, 1, &second),
         [vec![(4, 0), (9, 0)], vec![(4, 0)]]
     );
-    // Packets that are not PPP, or whose device is gone, belong to no session.
+    // Packets without PPP, or with a missing device, belong to no session.
     let mut paths = Paths::new(&links, []);
     paths.learn([((1, first), 1), ((1, second), 77)]);
     assert_eq!(missing(&paths, 1, &first), [Some(Missing::Session); 2]);
