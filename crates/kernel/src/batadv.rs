@@ -13,8 +13,8 @@ const ATTR_THROUGHPUT_OVERRIDE: u16 = 59;
 /// Bits a second in a unit of throughput.
 const UNIT: u64 = 100_000;
 
-/// `BATADV_CMD_SET_HARDIF`: what B.A.T.M.A.N. V takes for the throughput of a device in `mesh`.
-/// `None`: it is to look itself.
+/// `BATADV_CMD_SET_HARDIF`: the throughput that B.A.T.M.A.N. V assumes for a device in `mesh`.
+/// `None`: B.A.T.M.A.N. V measures it.
 pub(crate) fn set_throughput(
     family: u16,
     mesh: u32,
@@ -22,7 +22,7 @@ pub(crate) fn set_throughput(
     bits: Option<u64>,
     sequence: u32,
 ) -> Vec<u8> {
-    // 0 is for what it is to look at itself.
+    // 0 makes B.A.T.M.A.N. V measure.
     let units = |bits| u32::try_from(bits / UNIT).unwrap_or(u32::MAX).max(1);
     let units = bits.map_or(0, units);
     Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {

@@ -60,7 +60,7 @@ const CTA_PROTO_DST_PORT: u16 = 3;
 const CTA_PROTOINFO_TCP: u16 = 1;
 const CTA_PROTOINFO_TCP_STATE: u16 = 1;
 /// TCP_CONNTRACK_SYN_RECV to TCP_CONNTRACK_TIME_WAIT
-/// (include/uapi/linux/netfilter/nf_conntrack_tcp.h): both ends have said what they can.
+/// (include/uapi/linux/netfilter/nf_conntrack_tcp.h): both ends have sent their options.
 const HANDSHAKEN: std::ops::RangeInclusive<u8> = 2..=7;
 const CTA_PROTOINFO_TCP_WSCALE_ORIGINAL: u16 = 2;
 const CTA_PROTOINFO_TCP_WSCALE_REPLY: u16 = 3;
@@ -74,13 +74,13 @@ const TCP_BE_LIBERAL: u8 = 0x08;
 const TCP_DATA_UNACKNOWLEDGED: u8 = 0x10;
 const TCP_MAXACK_SET: u8 = 0x20;
 
-/// Decodes a datagram of ctnetlink, an event or a part of a dump, appending to `out`. Changes made
-/// by the socket `own_port` are ignored (0: none are).
+/// Decodes a datagram of ctnetlink, an event or a part of a dump, appending to `out`. Ignores
+/// changes made by the socket `own_port` (0: ignores none).
 pub fn decode(datagram: &[u8], own_port: u32, out: &mut Vec<Event>) -> Tally {
     decode_datagram(datagram, own_port, out, decode_message)
 }
 
-/// Decodes one message. `None`: of no concern (neither TCP nor UDP, a template, an expectation).
+/// Decodes one message. `None`: irrelevant (neither TCP nor UDP, a template, an expectation).
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing, of a wrong length, or contradicts another.
@@ -162,7 +162,7 @@ fn entry(attributes: Attributes<'_>, gone: bool) -> Result<Option<Connection>, D
     }))
 }
 
-/// Attributes of an entry beside its identity.
+/// Attributes of an entry other than its identity.
 #[derive(Default)]
 struct Found {
     status: Option<u32>,
@@ -189,7 +189,7 @@ impl Found {
     }
 }
 
-/// A tuple, with its zone where it has its own. `None`: neither TCP nor UDP.
+/// Decodes a tuple, with its zone if it has its own. `None`: neither TCP nor UDP.
 fn tuple(
     attribute: &Attribute<'_>,
     part: &'static str,
@@ -255,7 +255,7 @@ fn addresses(attribute: &Attribute<'_>) -> Result<(IpAddr, IpAddr), DecodeError>
     Ok((source, destination))
 }
 
-/// Protocol and ports. `None`: neither TCP nor UDP, whose attributes are others.
+/// Decodes protocol and ports. `None`: neither TCP nor UDP, whose attributes differ.
 fn ports(attribute: &Attribute<'_>) -> Result<Option<(Protocol, u16, u16)>, DecodeError> {
     let mut protocol = None;
     let mut source = None;

@@ -10,7 +10,7 @@ use crate::tuple::Tuple;
 pub struct ConversationKey {
     /// Index of the port's device.
     pub port: u32,
-    /// Outermost VLAN id there; 0 for none.
+    /// Outermost VLAN id there; 0 if untagged.
     pub vlan: u16,
     /// IP protocol number.
     pub protocol: u8,

@@ -2,8 +2,8 @@
 //! exist (`include/uapi/linux/netfilter/nf_tables.h`). [`crate::io::read_element_statements`] reads
 //! them.
 //!
-//! `nft` takes them where the set's declaration has the same statement, which it shows, and in sets
-//! with the flag `dynamic`, of which its JSON need not show even the flag.
+//! `nft` accepts statements in elements if the set's declaration has the same statement, which it
+//! lists, and in sets with the flag `dynamic`, which its JSON may omit.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,8 @@ pub(crate) fn dump_sets(sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Decodes a part of the answer. `None`: its elements keep what its declaration says, or nothing.
+/// Decodes a part of the answer. `None`: a set whose elements have the declared statements, or
+/// none.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.

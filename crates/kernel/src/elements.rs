@@ -46,7 +46,8 @@ pub struct ElementStep<'a> {
     pub set: &'a str,
     /// The element's key, as the kernel has it.
     pub key: &'a [u8],
-    /// Puts the element there, with a time-out or (`Some(None)`) for ever; `None`: removes it.
+    /// Change of the element: adds it with a time-out or (`Some(None)`) for ever; `None` removes
+    /// it.
     pub put: Option<Option<Duration>>,
     /// Limit to which a map's element leads; of a removed element, the former limit.
     pub limit: Option<&'a str>,
@@ -153,7 +154,7 @@ fn object(encoder: &mut Encoder, (family, table): (Family, &str), name: &str) {
 
 /// Begin and end of what is done as a whole.
 fn bracket(encoder: &mut Encoder, kind: u16, sequence: u32) {
-    // The end is answered: then all was done, or what was not was said.
+    // The end of the batch is acknowledged: by then, all changes or refusals are reported.
     let flags = NLM_F_REQUEST
         | if kind == NFNL_MSG_BATCH_END {
             NLM_F_ACK
@@ -187,7 +188,7 @@ fn element(encoder: &mut Encoder, step: &ElementStep<'_>, timed: bool) {
 pub struct ElementCount {
     /// The element's key, as the kernel has it.
     pub key: Vec<u8>,
-    /// Bytes of packets that it was looked up for.
+    /// Bytes of packets that matched the element.
     pub octets: u64,
 }
 

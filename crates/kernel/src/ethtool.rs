@@ -32,8 +32,8 @@ pub struct HiddenTags {
     pub service: bool,
 }
 
-/// Decodes an answer of `family`: without a mask, its lists hold what is on. `None`: another
-/// message.
+/// Decodes an answer of `family`: without a mask, its lists hold the enabled features. `None`:
+/// another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short or missing.
@@ -89,8 +89,8 @@ fn active(set: &Attribute<'_>) -> Result<HiddenTags, DecodeError> {
     }
 }
 
-/// Decodes an answer of `family` about the speed of a device, in Mbit/s: the inner `None` where
-/// that is not known. `None`: another message.
+/// Decodes an answer of `family` about the speed of a device, in Mbit/s: the inner `None` if the
+/// speed is unknown. `None`: another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
@@ -206,7 +206,7 @@ mod tests {
         );
         let error = decoded(&answer(11, &[(2, &[])]), 21).unwrap_err();
         assert_eq!(error.to_string(), "ETHTOOL_A_FEATURES_ACTIVE is missing");
-        // A compact list, which was not asked for, is not taken for an empty one.
+        // An unrequested compact list does not count as an empty one.
         let mut compact = bytes;
         let at = compact.len() - 2;
         compact[at..].copy_from_slice(&(0x8000u16 | 4).to_ne_bytes());

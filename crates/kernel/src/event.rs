@@ -20,15 +20,15 @@ pub enum Event {
     LinkGone(u32),
     /// An address of this router appeared (`true`) or went.
     Address(Address, bool),
-    /// A route, rule or next-hop object appeared, changed or went. Weir evaluates none of them:
-    /// that one changed is all it needs.
+    /// A route, rule or next-hop object appeared, changed or went. Weir needs only the fact of a
+    /// change.
     Routing,
     /// An IPsec policy or state appeared, changed or went.
     Policies,
     /// Forwarding, reverse-path filtering or another such setting of this device was switched; 0:
-    /// of all devices, or of those to come.
+    /// of all devices, or of future ones.
     Forwarding(u32),
-    /// A neighbour's hardware address is known, or is not (`None`: failed, incomplete, deleted).
+    /// The hardware address of a neighbour; `None` if unknown (failed, incomplete, deleted).
     Neighbour(Neighbour),
     /// The qdisc at the root of a device, as named by the kernel (`noqueue`, `fq_codel`, `cake`,
     /// …).
@@ -39,14 +39,14 @@ pub enum Event {
     Qdiscs(u32),
     /// A bridge learned, moved or forgot where a station is.
     Fdb(Fdb),
-    /// Bridge settings of a device, as far as they steer unicast frames. Repeated without a change,
-    /// too: compare.
+    /// Bridge settings of a device that affect unicast frames. The kernel repeats them without a
+    /// change: compare.
     Bridging(Bridging),
     /// A VLAN of a bridge or of its port (the index) was added or deleted, or another setting of it
     /// or its STP state changed.
     BridgeVlan(u32),
-    /// Programs at TC ingress or egress of this device, beside its root qdisc, may have changed; 0:
-    /// of any device (a block that devices share). [`io::Filters`](crate::io::Filters) reads the
+    /// Programs at TC ingress or egress of this device, or its root qdisc, may have changed; 0: of
+    /// any device (a block that devices share). [`io::Filters`](crate::io::Filters) reads the
     /// present state.
     Filters(u32),
     /// The nftables ruleset or an element of a set was committed; the kernel's generation number.
@@ -97,8 +97,8 @@ pub struct Connection {
     /// The tuple of packets that come back: differs from the reversed original where anything is
     /// translated.
     pub reply: Tuple,
-    /// IPS_* bits (include/uapi/linux/netfilter/nf_conntrack_common.h). `None` when the message did
-    /// not say.
+    /// IPS_* bits (include/uapi/linux/netfilter/nf_conntrack_common.h). `None` if the message lacks
+    /// them.
     pub status: Option<u32>,
     /// Connection mark.
     pub mark: u32,
@@ -108,12 +108,12 @@ pub struct Connection {
     /// out.
     pub tcp_state: Option<u8>,
     /// Scales of the windows that each end of a TCP connection announces (RFC 7323), original
-    /// direction's sender first. `None`: not reported, or unknown to the kernel, which did not see
-    /// the connection begin and does not look at windows there.
+    /// direction's sender first. `None`: not reported, or unknown to the kernel. The kernel does
+    /// not know them if it did not see the connection begin and does not check windows.
     pub window_scales: Option<[u8; 2]>,
     /// A helper (ftp, sip, …) follows this connection.
     pub helper: bool,
-    /// Sequence numbers are adjusted (a helper changed lengths), or a SYN proxy keeps them apart.
+    /// Sequence numbers are adjusted, by a helper that changed lengths or by a SYN proxy.
     pub sequence_adjusted: bool,
 }
 
@@ -195,13 +195,13 @@ pub struct Link {
     pub xdp_program: Option<u32>,
 }
 
-/// Settings of a bridge, beside those that steer frames.
+/// Settings of a bridge other than those that affect frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BridgeSettings {
     /// Time of silence after which the bridge forgets a station, in hundredths of a second; 0: at
     /// once.
     pub ageing: u32,
-    /// Frames are shown to iptables, ip6tables or arptables (`nf_call_*` of this bridge).
+    /// True if frames pass through iptables, ip6tables or arptables (`nf_call_*` of this bridge).
     pub netfilter: bool,
 }
 
@@ -224,7 +224,7 @@ pub struct Fdb {
     pub bridge: u32,
     /// Hardware address of the station.
     pub mac: Mac,
-    /// VLAN id; 0 where the bridge does not tell VLANs apart.
+    /// VLAN id; 0 if the bridge does not distinguish VLANs.
     pub vlan: u16,
     /// An address of this machine, not of a station.
     pub local: bool,
@@ -264,7 +264,7 @@ pub struct Neighbour {
     pub link: u32,
     /// Address of the neighbour.
     pub address: IpAddr,
-    /// Hardware address; `None` when the kernel does not have a usable one.
+    /// Hardware address; `None` if the kernel has no usable one.
     pub mac: Option<Mac>,
     /// True if the neighbour was silent for long: the kernel checks its presence before the next
     /// packet.

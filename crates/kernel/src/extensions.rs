@@ -51,8 +51,8 @@ const EVENTS: [(u32, &str); 11] = [
 /// Conditions of one `-m conntrack`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConntrackMatch {
-    /// States, and true if the match is for any but these. `None`: no condition on states, or an
-    /// unknown state.
+    /// States, and true if the match is inverted. `None`: no condition on states, or an unknown
+    /// state.
     pub states: Option<(Vec<&'static str>, bool)>,
     /// The time that the connection has left.
     pub expires: bool,
@@ -69,7 +69,7 @@ pub enum Mark {
     Connection,
 }
 
-/// An extension whose parameters are read.
+/// An extension with decoded parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extension {
     /// `-m conntrack`, and `-m state`.
@@ -107,11 +107,11 @@ pub enum Extension {
     },
     /// `-j CT`: the only events that conntrack sends for a connection, if the target lists them.
     Events(Vec<&'static str>),
-    /// Extension whose parameters are not known here.
+    /// Extension with unknown parameters.
     Unread,
 }
 
-/// Type and name in nft of each match or target of iptables whose parameters are read.
+/// Type and name in nft of each match or target of iptables whose parameters are decoded.
 pub const READ: [(&str, &str); 6] = [
     ("match", "conntrack"),
     ("match", "mark"),
@@ -121,7 +121,7 @@ pub const READ: [(&str, &str); 6] = [
     ("target", "CT"),
 ];
 
-/// A rule of iptables, and what its extensions of these names say, in their order.
+/// A rule of iptables, and its extensions of these names, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleExtensions {
     /// `ip`, `ip6`, `inet` or `bridge`.
@@ -200,8 +200,8 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<RuleExtensions>, Deco
     Ok((!rule.extensions.is_empty()).then_some(rule))
 }
 
-/// The parameters of a match or target (their attributes have the same numbers). `None`: none of
-/// [`READ`].
+/// Decodes the parameters of a match or target (their attributes have the same numbers). `None`:
+/// not one of [`READ`].
 fn extension(kind: &str, name: &str, revision: u32, info: &[u8]) -> Option<Extension> {
     let word = |at: usize| {
         let octets = info.get(at..at + 4)?.try_into().ok()?;

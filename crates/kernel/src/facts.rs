@@ -85,7 +85,7 @@ const SWITCHES: [(&str, &str); 7] = [
     ("ipv4", "src_valid_mark"),
     ("ipv4", "accept_local"),
     ("ipv6", "disable_policy"),
-    // The longest packet, apart from that of the device.
+    // The longest packet, separate from the device's.
     ("ipv6", "mtu"),
     // Linux 6.17: forwards although `forwarding` is off.
     ("ipv6", "force_forwarding"),
@@ -183,7 +183,7 @@ pub struct ConntrackSettings {
 /// module is not loaded).
 ///
 /// # Errors
-/// A sysctl exists but cannot be read or understood.
+/// A sysctl exists but cannot be read or parsed.
 pub fn conntrack_settings() -> io::Result<Option<ConntrackSettings>> {
     let of = |name: &str| sysctl(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}"));
     let (Some(tcp), Some(unacknowledged), Some(retrans), Some(udp), Some(stream), Some(max)) = (
@@ -212,7 +212,7 @@ pub fn conntrack_settings() -> io::Result<Option<ConntrackSettings>> {
 /// listened. `None`: the kernel does not track connections, or was built without events.
 ///
 /// # Errors
-/// The sysctl exists but cannot be read or understood.
+/// The sysctl exists but cannot be read or parsed.
 pub fn conntrack_events() -> io::Result<Option<u32>> {
     sysctl("/proc/sys/net/netfilter/nf_conntrack_events")
 }
@@ -238,12 +238,12 @@ pub fn legacy_tables() -> io::Result<Vec<String>> {
     Ok(tables)
 }
 
-/// Lists programs that look at every frame a bridge passes on, in words, as far as no event reports
-/// them: bridge netfilter, if a switch of it is on in this namespace, and the tables of the old
-/// ebtables, which show only in their modules, those of all namespaces together. Empty: none.
+/// Lists, in words, programs that inspect every frame a bridge forwards and whose changes send no
+/// event: bridge netfilter, if a switch of it is on in this namespace, and tables of the old
+/// ebtables. Those tables show only in their modules, for all namespaces together. Empty: none.
 ///
 /// # Errors
-/// A file exists but cannot be read or understood.
+/// A file exists but cannot be read or parsed.
 pub fn bridge_filters() -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for family in ["iptables", "ip6tables", "arptables"] {
@@ -270,7 +270,7 @@ fn is_device_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']) && name.len() < 16
 }
 
-/// A number; `None` where the file is not there.
+/// Reads a number; `None` if the file is missing.
 fn sysctl(path: &str) -> io::Result<Option<u32>> {
     let Some(text) = read(path)? else {
         return Ok(None);

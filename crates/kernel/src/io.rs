@@ -11,7 +11,7 @@
 //! - [`Peers`], [`Beacons`], [`MonitorSocket`]: access points that are peers of this one.
 //! - [`Batadv`]: settings of links for batman-adv.
 //! - [`Mptcp`]: addresses from which the kernel makes MPTCP subflows.
-//! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
+//! - [`Policy`]: policy rules and routes, read, written and removed; egress devices.
 //! - [`Subflows`]: TCP connections and subflows of MPTCP, and their performance.
 //! - [`Device`]: a device of weir's own, brought up and given addresses.
 //! - [`load_rules`], [`try_rules`]: rulesets, by `nft`.

@@ -68,7 +68,7 @@ impl DecodeError {
 pub struct Tally {
     /// Messages that gave an event.
     pub understood: u64,
-    /// Messages that are of no concern: other protocols, templates, our own echoes.
+    /// Irrelevant messages: other protocols, templates, our own echoes.
     pub ignored: u64,
     /// Messages that could not be understood; where a message header lies, the rest of its datagram
     /// counts as one.
@@ -102,7 +102,7 @@ pub struct Message<'a> {
     pub flags: u16,
     /// `nlmsg_seq`: of the request that this answers.
     pub sequence: u32,
-    /// `nlmsg_pid`: port of the socket that asked for this; in an event, of the one that caused it.
+    /// `nlmsg_pid`: port of the requesting socket; in an event, of the socket that caused it.
     pub port: u32,
     /// Bytes behind the header.
     pub payload: &'a [u8],
@@ -122,7 +122,7 @@ impl<'a> Message<'a> {
         Ok((fixed, Attributes::new(rest, part)))
     }
 
-    /// The attributes of this command of a generic family. `None`: another message.
+    /// Returns the attributes of this command of a generic family. `None`: another message.
     pub(crate) fn generic(
         &self,
         family: u16,
@@ -226,7 +226,7 @@ impl<'a> Attribute<'a> {
     }
 }
 
-/// The attributes of a message or of a nest. Ends after the first error.
+/// Iterator over the attributes of a message or of a nest. Ends after the first error.
 #[derive(Clone, Debug)]
 pub(crate) struct Attributes<'a> {
     rest: &'a [u8],
@@ -234,7 +234,7 @@ pub(crate) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// `within` names what holds them, for errors.
+    /// Creates an iterator; `within` names the container, for errors.
     pub fn new(rest: &'a [u8], within: &'static str) -> Self {
         Self { rest, within }
     }
@@ -270,9 +270,9 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// Decodes a whole datagram with `decoder`, appending to `out`. Messages of netlink itself are
-/// ignored, and so are those caused by the socket `own_port` (0: none). One bad message does not
-/// spoil the others.
+/// Decodes a whole datagram with `decoder`, appending to `out`. Ignores messages of netlink itself,
+/// and messages caused by the socket `own_port` (0: no such messages). One malformed message does
+/// not affect the others.
 pub(crate) fn decode_datagram(
     datagram: &[u8],
     own_port: u32,

@@ -89,7 +89,7 @@ impl EndpointFlags {
 /// Limits of what the kernel does for one connection by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// Subflows beside the first: up to 8.
+    /// Subflows in addition to the first: up to 8.
     pub subflows: u32,
     /// Addresses announced by the peer to which it makes subflows: up to 8.
     pub accepted: u32,

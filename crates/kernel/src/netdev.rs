@@ -4,7 +4,7 @@
 use crate::encode::{Encoder, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
 
-/// `GENL_ID_CTRL`, the family that knows the others.
+/// `GENL_ID_CTRL`, the family that lists the others.
 const CONTROL: u16 = 16;
 const CTRL_CMD_NEWFAMILY: u8 = 1;
 const CTRL_CMD_GETFAMILY: u8 = 3;
@@ -35,8 +35,9 @@ impl XdpFeatures {
         self.has(1)
     }
 
-    /// `NETDEV_XDP_ACT_NDO_XMIT`: frames may be redirected to it. Some drivers say so only while a
-    /// program is attached, veth only while its peer polls (GRO on, or a program there).
+    /// Returns `NETDEV_XDP_ACT_NDO_XMIT`: true if frames may be redirected to the device. Some
+    /// drivers report the feature only while a program is attached, veth only while its peer polls
+    /// (GRO on, or a program there).
     pub fn transmit(self) -> bool {
         self.has(2)
     }
@@ -56,7 +57,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// The number of a group; `None`: the kernel lacks it.
+    /// Returns the number of a group; `None`: the kernel lacks it.
     pub fn group(&self, name: &str) -> Option<u32> {
         let found = self.groups.iter().find(|(group, _)| group == name);
         found.map(|(_, number)| *number)
@@ -114,7 +115,7 @@ pub fn decode_family(message: &Message<'_>) -> Result<Option<Family>, DecodeErro
     }))
 }
 
-/// Decodes an answer or a change of `family`. `None`: another message, or a device that goes.
+/// Decodes an answer or a change of `family`. `None`: another message, or a removed device.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.

@@ -1,6 +1,5 @@
-//! Groups of next hops (`include/uapi/linux/nexthop.h`): the only thing that weir wants to know of
-//! one is after which time without a packet its buckets may move. Read by
-//! [`crate::io::read_bucket_idle`].
+//! Groups of next hops (`include/uapi/linux/nexthop.h`): weir needs only the idle time after which
+//! their buckets may move. [`crate::io::read_bucket_idle`] reads them.
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
@@ -23,9 +22,9 @@ pub(crate) fn dump_groups(sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Milliseconds without a packet after which a bucket of this group may be given to another next
-/// hop (net/ipv4/nexthop.c, `nh_res_bucket_should_migrate`). `None`: it is no resilient group, or
-/// its buckets are idle always.
+/// Returns the idle milliseconds after which a bucket of this group may move to another next hop
+/// (net/ipv4/nexthop.c, `nh_res_bucket_should_migrate`). `None`: not a resilient group, or its
+/// buckets are idle always.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.

@@ -1,5 +1,5 @@
-//! The generic netlink family `nl80211` (`include/uapi/linux/nl80211.h`): which devices are radios,
-//! the stations that they talk to, and what radios can do.
+//! The generic netlink family `nl80211` (`include/uapi/linux/nl80211.h`): radio devices, their
+//! stations, and the radios' capabilities.
 
 mod access_point;
 mod beacon;
@@ -85,7 +85,7 @@ pub struct Station {
     pub expected: Option<u64>,
 }
 
-/// Returns true if a message of `family` says that a station came or went. The message has few
+/// Returns true if a message of `family` reports that a station came or went. The message has few
 /// counters, and with some drivers none: query the station.
 pub fn is_station_change(message: &Message<'_>, family: u16) -> bool {
     let header = message.split::<4>("genlmsghdr");
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(wrong(STA_INFO_TX_BITRATE, &[6, 0, 1, 0, 9]), cut);
     }
 
-    /// However short a whole answer is cut: nothing of it is taken, or it is said what is wrong.
+    /// A truncated answer gives nothing, or an error that names the problem.
     #[test]
     fn cut_short_anywhere() {
         for (name, least) in [("nl80211-station", 2_300), ("nl80211-interface", 40)] {

@@ -49,9 +49,9 @@ const FIB_RULE_INVERT: u32 = 2;
 pub enum RouteKind {
     /// Drops them.
     Blackhole,
-    /// Drops them, and says that the host cannot be reached.
+    /// Drops packets, and reports that the host is unreachable.
     Unreachable,
-    /// Drops them, and says that it is forbidden.
+    /// Drops packets, and reports that the traffic is forbidden.
     Prohibit,
     /// Sends them on.
     Unicast,
@@ -86,12 +86,12 @@ impl RouteKind {
     }
 }
 
-/// A policy rule: packets that are all it asks for are looked up in a table.
+/// A policy rule: packets that match all its conditions are looked up in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// True for IPv6.
     pub ipv6: bool,
-    /// Order among the rules: the lowest is asked first.
+    /// Order among the rules: the lowest is evaluated first.
     pub priority: u32,
     /// Source.
     pub from: Option<Prefix>,
@@ -110,7 +110,7 @@ pub struct Rule {
 }
 
 impl Default for Rule {
-    /// A rule of weir's for all packets of IPv4, without a table so far.
+    /// Returns a rule of weir's for all IPv4 packets, without a table yet.
     fn default() -> Self {
         Self {
             ipv6: false,
@@ -132,7 +132,7 @@ pub struct Hop {
     /// Index of the device; 0 leaves it to the kernel, which finds the one that reaches the
     /// gateway.
     pub link: u32,
-    /// Router there, of either family. `None`: the destinations themselves are there.
+    /// Next router, of either family. `None`: the destinations are on the link.
     pub gateway: Option<IpAddr>,
     /// True if the gateway is reachable regardless of the device's addresses.
     pub onlink: bool,
@@ -207,7 +207,7 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<Rule>, DecodeError> {
         to: any(to_length),
         table: u32::from(table),
         protocol: 0,
-        // FIB_RULE_PERMANENT and others tell nothing of what it asks.
+        // FIB_RULE_PERMANENT and other flags say nothing about the conditions.
         more: tos != 0 || u32_at(fixed, 8) & FIB_RULE_INVERT != 0,
         ..Rule::default()
     };
@@ -239,8 +239,7 @@ pub fn decode_rule(message: &Message<'_>) -> Result<Option<Rule>, DecodeError> {
     Ok(Some(rule))
 }
 
-/// Decodes a route of a dump. `None`: of no concern, an entry of the cache, or of neither IPv4 nor
-/// IPv6.
+/// Decodes a route of a dump. `None`: irrelevant, an entry of the cache, or neither IPv4 nor IPv6.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.

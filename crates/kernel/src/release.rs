@@ -1,6 +1,6 @@
 //! Version of the running kernel.
 
-/// The version in its own words, `6.1.0-50-amd64`; empty where it does not say.
+/// Returns the kernel's version string, `6.1.0-50-amd64`; empty if unknown.
 pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease")
         .unwrap_or_default()

@@ -48,7 +48,7 @@ pub enum Table {
     Addresses,
     /// Neighbours of both families.
     Neighbours,
-    /// Stations that bridges know, and where.
+    /// Stations that bridges know, with their ports.
     Stations,
     /// Qdiscs.
     Qdiscs,
@@ -60,7 +60,7 @@ pub fn decode(datagram: &[u8], out: &mut Vec<Event>) -> Tally {
     decode_datagram(datagram, 0, out, decode_message)
 }
 
-/// Decodes one message. `None`: of no concern (cached routes, classes, proxied neighbours).
+/// Decodes one message. `None`: irrelevant (cached routes, classes, proxied neighbours).
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
@@ -123,13 +123,14 @@ impl LinkAddress {
         !tried && self.flags & (IFA_F_DADFAILED | IFA_F_DEPRECATED) == 0
     }
 
-    /// A temporary one of IPv6, or one of IPv4 beside the first of its network.
+    /// Returns true for a temporary address of IPv6, or a secondary one of IPv4.
     pub fn is_temporary(&self) -> bool {
         self.flags & IFA_F_SECONDARY != 0
     }
 }
 
-/// Decodes an address of a device, and whether it is there or went. `None`: another message.
+/// Decodes an address of a device, and true if it was added, false if it was removed. `None`:
+/// another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.
@@ -215,7 +216,7 @@ fn neighbour(message: &Message<'_>, present: bool) -> Result<Option<Event>, Deco
     })))
 }
 
-/// An address of `family`; `None` for families that are not IP.
+/// Decodes an address of `family`; `None` for families other than IP.
 fn ip(
     attribute: &Attribute<'_>,
     family: u8,
@@ -230,7 +231,7 @@ fn ip(
 
 /// Asks for all of one table.
 pub(crate) fn dump(table: Table, sequence: u32) -> Vec<u8> {
-    // Each has its full header, all zero: kernels that check strictly want nothing else.
+    // Each has its full header, all zero: kernels with strict checks accept nothing else.
     let (kind, header) = match table {
         Table::Links => (RTM_GETLINK, 16),
         Table::Addresses => (RTM_GETADDR, 8),

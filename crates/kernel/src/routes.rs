@@ -48,7 +48,7 @@ pub struct Routing {
     pub routes: Vec<Route>,
 }
 
-/// Decodes a route of a dump. `None`: of no concern, an entry of the cache.
+/// Decodes a route of a dump. `None`: irrelevant, an entry of the cache.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
@@ -104,7 +104,7 @@ pub fn decode_lifetime(message: &Message<'_>) -> Result<Option<u64>, DecodeError
     Ok(left.map(|left| left * 10))
 }
 
-/// The destination of a route of a dump that treats each packet by itself: by a BPF program
+/// Returns the destination of a route of a dump that treats packets individually: by a BPF program
 /// (`encap bpf`), or by IOAM, which may mark some packets only. `None`: any other route. All other
 /// encapsulations change each packet in the same way.
 ///
@@ -139,7 +139,7 @@ fn is_program(attribute: &Attribute<'_>) -> Result<bool, DecodeError> {
     Ok(EACH_PACKET.contains(&u16::from_ne_bytes(*kind)))
 }
 
-/// Looks through `struct rtnexthop`, each with its attributes.
+/// Iterates over `struct rtnexthop`, each with its attributes.
 fn hop_has_program(hops: &Attribute<'_>) -> Result<bool, DecodeError> {
     let cut = DecodeError::new("RTA_MULTIPATH", Problem::CutShort);
     let mut found = false;
@@ -156,8 +156,8 @@ fn hop_has_program(hops: &Attribute<'_>) -> Result<bool, DecodeError> {
     Ok(found)
 }
 
-/// A number for an exception of a dump: another path MTU or gateway for one destination, which the
-/// kernel learned by ICMP. The time that is left does not count. `None`: not an exception.
+/// Hashes an exception of a dump: another path MTU or gateway for one destination, which the kernel
+/// learned by ICMP. Leaves out the remaining time. `None`: not an exception.
 ///
 /// # Errors
 /// Names the attribute that is cut short.

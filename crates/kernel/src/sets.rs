@@ -161,7 +161,7 @@ pub mod set_flags {
 /// Element of a set. A range is two of them: its first address, and the first one after it (`end`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// `None`: the element that stands for all addresses not in the set.
+    /// `None`: the element that represents all addresses outside the set.
     pub address: Option<IpAddr>,
     /// True if a range ends here.
     pub end: bool,
@@ -183,7 +183,7 @@ pub struct SetContent {
 pub enum SetEvent {
     /// The set, or its elements.
     Set(SetName),
-    /// Tables, chains or rules, or something that is not known here.
+    /// Tables, chains or rules, or an unknown object.
     Rules,
     /// Events were lost.
     Lost,
@@ -313,7 +313,7 @@ fn address(key: &Attribute<'_>) -> Result<Option<IpAddr>, DecodeError> {
     Ok(None)
 }
 
-/// Decodes an event. `None`: of no concern.
+/// Decodes an event. `None`: irrelevant.
 ///
 /// # Errors
 /// Names the attribute that is cut short or missing.

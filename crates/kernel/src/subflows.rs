@@ -67,19 +67,19 @@ pub enum SubflowKind {
     /// A subflow that joined a connection.
     Joined,
     /// The only subflow of a connection that requested MPTCP and did not get it: the other side, or
-    /// a box between, does not know MPTCP. A server's are [`Plain`](Self::Plain), and a fallback
-    /// later than the handshake is still [`First`](Self::First): MPTCP_INFO shows it.
+    /// a box in between, lacks MPTCP. A server's are [`Plain`](Self::Plain), and a fallback later
+    /// than the handshake is still [`First`](Self::First): MPTCP_INFO shows it.
     FellBack,
     /// TCP that has nothing to do with MPTCP.
     Plain,
 }
 
-/// `TCP_*` of the kernel's (`include/net/tcp_states.h`), as far as they are read.
+/// The kernel's `TCP_*` states (`include/net/tcp_states.h`) that weir reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TcpState {
-    /// Data goes.
+    /// Established.
     Established,
-    /// A request without an answer so far.
+    /// A request without an answer yet.
     SynSent,
     /// A connection that either side is closing.
     Closing,
@@ -96,7 +96,7 @@ pub struct Subflow {
     pub local_id: u8,
     /// Number of the remote address.
     pub remote_id: u8,
-    /// True if either side wants it to carry data only while no other can.
+    /// True if either side uses the subflow only while no other can carry data.
     pub backup: bool,
     /// Local address.
     pub local: SocketAddr,
@@ -331,8 +331,8 @@ fn address(fixed: &[u8; MESSAGE], port: usize, at: usize) -> Option<SocketAddr> 
     Some(SocketAddr::new(address, u16::from_be(u16_at(fixed, port))))
 }
 
-/// Asks for all such sockets of a family, other than those that listen, are being opened by the
-/// other side, or are closed.
+/// Requests all such sockets of a family, except those that listen, are being opened by the other
+/// side, or are closed.
 pub(crate) fn dump(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
     request(sockets, ipv6, &[1, 2, 4, 5, 8, 9, 11], None, sequence)
 }
@@ -362,8 +362,8 @@ fn request(
         Sockets::To(port) => (INET_DIAG_BC_D_EQ, port),
         Sockets::At(port) => (INET_DIAG_BC_S_EQ, port),
     };
-    // A comparison and what it compares with, 4 bytes each: where it holds, on to the end of both;
-    // else past it, which refuses.
+    // A comparison with its operand, 4 bytes each: on a match, the program continues at the end of
+    // both; else past it, which rejects.
     let mut filter = [operation, 8, 0, 0, 0, 0, 0, 0];
     filter[2..4].copy_from_slice(&12u16.to_ne_bytes());
     filter[6..8].copy_from_slice(&port.to_ne_bytes());

@@ -21,7 +21,7 @@ struct Changed {
     /// Below `/proc/sys/net`: `mptcp/blackhole_timeout`.
     name: String,
     before: String,
-    /// All values that weir set: a note cannot know which of them is the present one.
+    /// All values that weir set: a note does not show which of them is the present one.
     ours: Vec<String>,
 }
 
@@ -63,10 +63,10 @@ impl Sysctls {
         Ok(sysctls)
     }
 
-    /// Returns the value of a setting. `None`: this kernel does not have it.
+    /// Returns the value of a setting. `None`: this kernel lacks it.
     ///
     /// # Errors
-    /// The setting cannot be read, or this is not a valid name.
+    /// The setting cannot be read, or the name is invalid.
     pub fn get(&self, name: &str) -> io::Result<Option<String>> {
         let path = self.path(name)?;
         match fs::read_to_string(&path) {
@@ -144,8 +144,8 @@ impl Sysctls {
         fs::write(&path, &changed.before).map_err(at(&path))
     }
 
-    /// Writes the note beside its place and moves it there: a reader finds the old one or the new
-    /// one, whole.
+    /// Writes the note to a temporary file and renames it: a reader finds the whole old one or the
+    /// whole new one.
     fn write_note(&self) -> io::Result<()> {
         if self.changed.is_empty() {
             return match fs::remove_file(&self.note) {
@@ -269,7 +269,7 @@ mod tests {
         std::mem::forget(sysctls);
         // The process was killed after it had noted the second value, before it had set it.
         scene.write("blackhole_timeout", "5\n");
-        // Another program wants another value meanwhile.
+        // Another program sets another value meanwhile.
         scene.write("stale_loss_cnt", "7\n");
         let next = scene.open("net:[1]").expect("open");
         assert_eq!(scene.read("blackhole_timeout"), "3600");

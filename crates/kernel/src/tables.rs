@@ -33,7 +33,7 @@ pub(crate) fn dump_tables(sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Decodes a part of the answer. `None`: something else, or of a family that is not known here.
+/// Decodes a part of the answer. `None`: something else, or an unknown family.
 ///
 /// # Errors
 /// Names the attribute that is cut short.

@@ -40,7 +40,8 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// Direction of a connection, as its packets look at ingress. Both addresses are of one family.
+/// Direction of a connection, with the headers of its packets at ingress. Both addresses are of one
+/// family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tuple {
     /// TCP or UDP.

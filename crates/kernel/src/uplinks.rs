@@ -24,7 +24,7 @@ pub struct Uplink {
     pub address: IpAddr,
     /// The network that this address is in; of a point-to-point device the address alone.
     pub prefix: Prefix,
-    /// The next router. `None`: there is but one at the other end (PPP).
+    /// The next router. `None`: the link has only one other end (PPP).
     pub gateway: Option<IpAddr>,
     /// Metric of the default route: the lowest is used first.
     pub metric: u32,
@@ -80,7 +80,7 @@ impl RoutingSnapshot {
         found
     }
 
-    /// Returns true for a default route that is not weir's, in a table that is looked up.
+    /// Returns true for a default route that is not weir's, in a table that rules look up.
     fn counts(&self, route: &Route) -> bool {
         let ipv6 = route.to.address.is_ipv6();
         route.kind == RouteKind::Unicast

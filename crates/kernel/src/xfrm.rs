@@ -1,5 +1,5 @@
-//! IPsec policies (`include/uapi/linux/xfrm.h`): the only thing that weir wants to know of one is
-//! whether it lives by being used.
+//! IPsec policies (`include/uapi/linux/xfrm.h`): weir needs only to know if a policy ends without
+//! use.
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
@@ -32,11 +32,11 @@ pub(crate) fn dump_policies(sequence: u32) -> Vec<u8> {
     )
 }
 
-/// Seconds after which a policy ends, or says that it will, if no packet needs it; where it lets
-/// packets through this router pass.
+/// Returns the seconds without a packet after which a policy expires, hard or soft, if the policy
+/// lets forwarded packets pass.
 ///
 /// # Errors
-/// The message is shorter than it should be.
+/// The message is too short.
 pub fn decode_idle_limit(message: &Message<'_>) -> Result<Option<u64>, DecodeError> {
     if message.kind != XFRM_MSG_NEWPOLICY {
         return Ok(None);

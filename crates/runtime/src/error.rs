@@ -112,7 +112,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl From<io::Error> for Error {
-    /// An error of writing the output; other failures have more specific messages.
+    /// Converts an error of writing the output; other failures have more specific messages.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::ReaderGone;

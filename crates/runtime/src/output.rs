@@ -42,8 +42,8 @@ pub struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Standard output; with colour on a terminal, unless `NO_COLOR` (no-color.org) is set or the
-    /// terminal is dumb.
+    /// Returns standard output; with colour on a terminal, unless `NO_COLOR` (no-color.org) is set
+    /// or the terminal is dumb.
     pub fn stdout() -> Output<'static> {
         let terminal = io::stdout().is_terminal();
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -81,7 +81,7 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     done
 }
 
-/// Writes one file on separate threads, in the order of the requests.
+/// Writer of one file, on separate threads, in the order of the requests.
 #[derive(Clone, Debug)]
 pub struct Writer {
     path: PathBuf,

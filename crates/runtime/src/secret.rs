@@ -50,7 +50,7 @@ pub fn seed(path: &Path) -> io::Result<[u8; SEED]> {
     seed.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the file has no valid key"))
 }
 
-/// Write the whole key, or nothing: half a key would stay invalid for ever.
+/// Writes the whole key, or nothing: half a key would stay invalid for ever.
 fn made(path: &Path) -> io::Result<String> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

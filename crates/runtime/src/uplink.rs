@@ -183,7 +183,7 @@ impl Run<'_> {
     }
 }
 
-/// A probe that the device does not accept now is repeated anyway.
+/// Sends a frame. A probe that the device does not accept now is repeated anyway.
 fn send(socket: &Socket, frame: &[u8], port: &Port) -> Result<(), Error> {
     match socket.send(frame) {
         Ok(()) | Err(Errno::EINTR | Errno::EAGAIN | Errno::ENOBUFS | Errno::ENETDOWN) => Ok(()),

@@ -44,7 +44,7 @@ impl Stations {
         }
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     fn len(&self) -> u32 {
         self.buckets.len() * WAYS
     }

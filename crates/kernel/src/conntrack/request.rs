@@ -11,8 +11,8 @@ pub struct Refresh {
     pub id: ConnectionId,
     /// Seconds until it times out, from now.
     pub timeout: u32,
-    /// Status bits to set ([`status::ASSURED`]), together with all that it has already: the kernel
-    /// refuses (`EBUSY`) to clear some. `None` leaves them alone.
+    /// Status bits to set ([`status::ASSURED`]), together with all present bits: the kernel refuses
+    /// (`EBUSY`) to clear some. `None` leaves them unchanged.
     pub status: Option<u32>,
     /// TCP: whether data wait to be acknowledged, regardless of conntrack's view. Windows stay
     /// unchecked.

@@ -1,4 +1,4 @@
-//! Removing connections that conntrack knows.
+//! Deletes conntrack entries.
 
 use std::io;
 
@@ -8,9 +8,8 @@ use crate::encode::Encoder;
 use crate::event::ConnectionId;
 use crate::message::{Messages, NLMSG_ERROR, errno};
 
-/// Removes all entries whose connection mark is this one in the bits of the mask, of both families.
-/// Later packets of such an entry are a new conversation. The kernel goes through its whole table
-/// meanwhile.
+/// Deletes all entries, of both families, whose connection mark equals this one under the mask.
+/// Later packets of such an entry begin a new conversation. The kernel walks its whole table.
 ///
 /// # Errors
 /// The kernel's answer: no CAP_NET_ADMIN, or no CONFIG_NF_CONNTRACK_MARK.
@@ -34,7 +33,7 @@ pub fn delete_marked(mark: u32, mask: u32) -> io::Result<()> {
     Err(io::ErrorKind::InvalidData.into())
 }
 
-/// Connections of one request: the kernel answers none that goes well.
+/// Connections per request: the kernel does not answer successful ones.
 const BATCH: usize = 256;
 
 /// Removes these entries, and ignores those that are gone already. Events report the others. Takes

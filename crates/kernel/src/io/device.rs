@@ -49,10 +49,10 @@ impl Device {
         unless(answer, &[Errno::ENODEV])
     }
 
-    /// Brings it up, with packets of so many bytes at most.
+    /// Brings the device up, with this MTU.
     ///
     /// # Errors
-    /// The kernel refused: ENODEV, it is gone; EINVAL, no such MTU.
+    /// The kernel refused: ENODEV, the device is gone; EINVAL, invalid MTU.
     pub fn up(&mut self, mtu: u32) -> Result<(), RequestError> {
         self.state(true, Some(mtu))
     }
@@ -91,23 +91,23 @@ impl Device {
         self.kernel.order("a device's state (NEWLINK)", question)
     }
 
-    /// Puts it into another device: a bridge, or what else takes devices.
+    /// Adds the device to another device: a bridge, or another kind with members.
     ///
     /// # Errors
-    /// The kernel refused: ENODEV, one is gone; EOPNOTSUPP, the other takes none; EBUSY, it is in
-    /// another one.
+    /// The kernel refused: ENODEV, one is gone; EOPNOTSUPP, the other has no members; EBUSY, the
+    /// device is a member of a third.
     pub fn put_into(&mut self, master: u32) -> Result<(), RequestError> {
         let question = |sequence| set_master(self.link, master, sequence);
         self.kernel
             .order("a device's place (IFLA_MASTER)", question)
     }
 
-    /// Makes a device with a provider's tag on top of another, in a third, and brings it up,
-    /// atomically.
+    /// Creates a device with a provider's tag on top of another, adds it to a third, and brings it
+    /// up, atomically.
     ///
     /// # Errors
     /// The kernel refused: EEXIST, the name is taken; ENODEV, one is gone; EOPNOTSUPP, no support
-    /// for such devices, or the third takes none.
+    /// for such devices, or the third has no members.
     pub fn make(tagged: Tagged<'_>) -> Result<(), RequestError> {
         let request = "a device with a tag (NEWLINK)";
         let make = |kernel: &mut RequestSocket| {
@@ -145,7 +145,7 @@ impl Device {
         self.change_address(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, address)
     }
 
-    /// Takes an address from it. `false`: it had none such.
+    /// Removes an address from the device. `false`: the device did not have the address.
     ///
     /// # Errors
     /// The kernel refused.

@@ -41,8 +41,8 @@ impl Ethtool {
         unless(answer, &[Errno::ENODEV])
     }
 
-    /// Returns the speed of a device, in Mbit/s; `None` if unknown, or if there is no such device.
-    /// Does not wait.
+    /// Returns the speed of a device, in Mbit/s; `None` if unknown, or if the device does not
+    /// exist. Does not wait.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -53,7 +53,7 @@ impl Ethtool {
             |sequence| get_speed(family, link, sequence),
             |message| decode_speed(message, family),
         );
-        // The device is gone, its driver does not say, or it is down.
+        // The device is gone or down, or its driver does not report it.
         let reasons = [Errno::ENODEV, Errno::EOPNOTSUPP, Errno::EINVAL];
         Ok(unless(answer, &reasons)?.flatten())
     }

@@ -11,7 +11,7 @@ use crate::route::qdisc::{self, Listed};
 use crate::route::vlans::{self, VlanTagging};
 use crate::route::{self, Table};
 
-/// Classes of a device whose filters are looked at.
+/// Maximum number of classes of a device whose filters are read.
 const CLASSES: usize = 512;
 const REQUEST: &str = "filters of a device";
 const QDISCS: &str = "all qdiscs";
@@ -54,14 +54,14 @@ impl Filters {
         Ok(Self(RequestSocket::open(Netlink::Route, REQUEST)?))
     }
 
-    /// The filters of a device; none where there is no such device, or the kernel has no filters.
-    /// Does not wait.
+    /// Returns the filters of a device; empty if the device does not exist, or the kernel has no
+    /// filters. Does not wait.
     ///
     /// # Errors
-    /// The kernel refused, its answer was not understood, or the list changes all the time.
+    /// The kernel refused, its answer was malformed, or the list keeps changing.
     pub fn attached(&mut self, link: u32) -> Result<DeviceFilters, RequestError> {
         let ingress = self.list(link, Side::Ingress)?;
-        // Asked for its egress, the qdisc `ingress` shows its ingress.
+        // The qdisc `ingress` answers a request for its egress with its ingress filters.
         let egress = if !ingress.is_empty() && !self.list(link, Side::IngressQdisc)?.is_empty() {
             Vec::new()
         } else {
@@ -105,20 +105,20 @@ impl Filters {
         Ok(found)
     }
 
-    /// The qdiscs of all devices, those that only hold filters apart. Does not wait.
+    /// Returns the qdiscs of all devices; those that only hold filters separately. Does not wait.
     ///
     /// # Errors
-    /// The kernel refused, its answer was not understood, or the list changes all the time.
+    /// The kernel refused, its answer was malformed, or the list keeps changing.
     pub fn qdiscs(&mut self) -> Result<Vec<Listed>, RequestError> {
         let encode = |sequence| route::dump(Table::Qdiscs, sequence);
         self.repeat(QDISCS, encode, qdisc::decode)
     }
 
-    /// Packets that the root qdisc of a device dropped so far, modulo 2^32; 0 where it has none.
-    /// Does not wait.
+    /// Returns the packets that the root qdisc of a device dropped so far, modulo 2^32; 0 without a
+    /// root qdisc. Does not wait.
     ///
     /// # Errors
-    /// The kernel refused, its answer was not understood, or the list changes all the time.
+    /// The kernel refused, its answer was malformed, or the list keeps changing.
     pub fn dropped(&mut self, link: u32) -> Result<u32, RequestError> {
         let encode = |sequence| route::dump(Table::Qdiscs, sequence);
         let all = self.repeat(QDISCS, encode, qdisc::decode_drops)?;

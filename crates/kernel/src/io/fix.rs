@@ -5,7 +5,7 @@ use nix::errno::Errno;
 use super::RequestError;
 
 impl RequestError {
-    /// A sentence: of which device of a radio it was asked, what, why not, and what can be done.
+    /// Returns a sentence: the radio's device, the request, the refusal, and the remedy.
     pub fn of_radio(&self, device: &str) -> String {
         let fix = match self {
             Self::Refused { request, errno } => fix(request, *errno),

@@ -43,7 +43,7 @@ impl Hwsim {
     /// Needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
-    /// The kernel refused (`EBUSY`: there is a medium already), or the socket failed.
+    /// The kernel refused (`EBUSY`: another medium exists), or the socket failed.
     pub fn register() -> Result<Option<Self>, RequestError> {
         let request = "to be the medium of mac80211_hwsim";
         let failed = |source| RequestError::Socket { request, source };

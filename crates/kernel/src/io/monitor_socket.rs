@@ -23,18 +23,18 @@ const MOST: usize = 512;
 /// A device that is gone is an error, and nothing to be read (`packet_notifier`).
 const WAKES: Interest = Interest::READABLE.add(Interest::ERROR);
 
-/// Hears vendors' public action frames (IEEE 802.11, 9.6.7.18) for one address, and no others: the
-/// kernel drops those. Needs `CAP_NET_RAW`.
+/// Receives vendors' public action frames (IEEE 802.11, 9.6.7.18) for one address, and no others:
+/// the kernel drops those. Needs `CAP_NET_RAW`.
 #[derive(Debug)]
 pub struct MonitorSocket {
     socket: AsyncFd<OwnedFd>,
 }
 
-/// A step of a program: what it does, how far it jumps if so and if not, its operand.
+/// An instruction of a program: code, jumps if true and if false, operand.
 type Step = (u16, u8, u8, u32);
 
-/// A program in the classic BPF: the frame's length past its radiotap header, whose length is in
-/// its octets 2 and 3 (little endian), is what X holds.
+/// Returns a program in classic BPF. X holds the length of the frame's radiotap header, which is in
+/// octets 2 and 3 (little endian).
 fn program(to: Mac, vendor: [u8; 3]) -> Vec<Step> {
     const LD_ABS_BYTE: u16 = 0x30;
     const LD_IND_WORD: u16 = 0x40;
@@ -53,7 +53,7 @@ fn program(to: Mac, vendor: [u8; 3]) -> Vec<Step> {
         (0, LD_IND_HALF, half([0xd0, 0]), half([0xd0, 8])),
         (4, LD_IND_WORD, word([a, b, c, d]), word([a, b, c, d])),
         (8, LD_IND_HALF, half([e, f]), half([e, f])),
-        // Public, of a vendor, and whose.
+        // Public, of a vendor, and of which one.
         (24, LD_IND_HALF, half([4, 9]), half([4, 9])),
         (
             25,
@@ -103,7 +103,7 @@ impl MonitorSocket {
             .collect();
         SockRef::from(&opened).attach_filter(&steps)?;
         bind(opened.as_raw_fd(), &address)?;
-        // Until both it heard all frames of all devices.
+        // Until both were set, the socket received all frames of all devices.
         let mut octets = [0; 1];
         while recv(opened.as_raw_fd(), &mut octets, MsgFlags::MSG_DONTWAIT).is_ok() {}
         // See `Socket::open`.
@@ -112,7 +112,7 @@ impl MonitorSocket {
         Ok(Self { socket })
     }
 
-    /// Waits for frames and appends them, from their frame control on. They are a stranger's.
+    /// Waits for frames and appends them, from their frame control on. The frames are untrusted.
     /// Cancelling loses nothing.
     ///
     /// # Errors

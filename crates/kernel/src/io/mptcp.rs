@@ -51,21 +51,21 @@ impl Mptcp {
         Ok(found)
     }
 
-    /// Adds an endpoint; with `subflow`, established connections make a subflow from it at once, as
-    /// far as the limits go. `false`: an endpoint with this address and port exists, and stays
+    /// Adds an endpoint; with `subflow`, established connections make a subflow from it at once,
+    /// within the limits. `false`: an endpoint with this address and port exists, and stays
     /// unchanged.
     ///
-    /// A subflow that does not come about, or ends, is not made again: the peer may refuse or reset
-    /// one while it clears an older one from the same address away (seen with 6.12, not with 6.18).
-    /// Look at [`Subflows`](super::Subflows), then remove the endpoint and add it again.
+    /// The kernel does not retry a subflow that fails or ends: the peer may refuse or reset one
+    /// while it clears an older one from the same address away (seen with 6.12, not with 6.18).
+    /// Check [`Subflows`](super::Subflows), then remove the endpoint and add it again.
     ///
-    /// If the number is 0, this chooses one that was not used lately. The kernel would begin with 1
-    /// again; and the report that a number is removed, which goes by another path, may reach the
-    /// peer after the new subflow of that number.
+    /// If the number is 0, this method chooses a number that was not used lately. The kernel would
+    /// begin with 1 again; and the report that a number is removed, which takes another path, may
+    /// reach the peer after the new subflow of that number.
     ///
     /// # Errors
-    /// The kernel refused: EINVAL, a combination of flags, or the number is taken; ERANGE, there
-    /// are as many as it holds.
+    /// The kernel refused: EINVAL, a combination of flags, or the number is taken; ERANGE, too many
+    /// endpoints.
     pub fn add(&mut self, endpoint: &Endpoint) -> Result<bool, RequestError> {
         let family = self.family;
         let mut endpoint = *endpoint;
@@ -103,9 +103,10 @@ impl Mptcp {
         }
     }
 
-    /// Closes the first subflow of all connections whose first subflow is from this address: it has
-    /// the number 0 there, regardless of its endpoint's number. A connection without another
-    /// subflow goes on without any, and can be given one. Having nothing to close is not an error.
+    /// Closes the first subflow of all connections whose first subflow is from this address. The
+    /// first subflow has the number 0, regardless of its endpoint's number. A connection without
+    /// another subflow continues without any, and can get one. Having nothing to close is not an
+    /// error.
     ///
     /// # Errors
     /// The kernel refused.
@@ -131,9 +132,10 @@ impl Mptcp {
 
     /// Closes the subflows from an address and makes them again, also in connections without one
     /// there. Removing the endpoint and adding it again has that effect too, but the kernel
-    /// notifies the peer that the first subflow's number is removed; without another subflow for
-    /// that notice, it goes out with the new one, which has the same number, and the peer closes it
-    /// (seen with 6.18). `false`: this was not an endpoint, or the kernel lacks this ability.
+    /// notifies the peer that the first subflow's number is removed. Without another subflow for
+    /// that notice, the notice goes out with the new subflow, which has the same number, and the
+    /// peer closes it (seen with 6.18). `false`: this was not an endpoint, or the kernel lacks this
+    /// feature.
     ///
     /// # Errors
     /// The kernel refused.
@@ -219,8 +221,8 @@ impl Mptcp {
     }
 }
 
-/// The kernel says EINVAL of an endpoint that it does not find (net/mptcp/pm_kernel.c), and weir
-/// asks nothing else that is invalid.
+/// Returns false for a missing endpoint, for which the kernel answers EINVAL
+/// (net/mptcp/pm_kernel.c); weir sends no other invalid request.
 fn there(answer: Result<(), RequestError>) -> Result<bool, RequestError> {
     unless(answer, &[Errno::EINVAL]).map(|done| done.is_some())
 }

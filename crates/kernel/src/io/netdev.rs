@@ -25,7 +25,7 @@ pub struct Netdev {
 
 impl Netdev {
     /// Finds the family and listens to its changes, in the network namespace of the calling thread.
-    /// `None`: the kernel lacks it (before 6.3), so what a driver can do is found out by trying.
+    /// `None`: the kernel lacks it (before 6.3), so drivers' features are found by trying.
     ///
     /// # Errors
     /// A socket cannot be opened, or the answer makes no sense.
@@ -51,7 +51,7 @@ impl Netdev {
         Ok(Some(netdev))
     }
 
-    /// Returns the abilities of a device's driver. `None`: no such device. Does not wait.
+    /// Returns the features of a device's driver. `None`: no such device. Does not wait.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.

@@ -7,11 +7,11 @@ use super::request_socket::{RequestSocket, unless};
 use super::socket::Netlink;
 use crate::nexthops::{decode_bucket_idle, dump_groups};
 
-/// After how many milliseconds without a packet the first bucket of a resilient group of next hops
-/// may move; `None`: there is no such group. Does not wait.
+/// Returns the shortest idle time, in milliseconds, after which a bucket of a resilient group of
+/// next hops may move; `None`: no such group. Does not wait.
 ///
 /// # Errors
-/// The kernel does not answer as it should.
+/// The kernel's answer is malformed.
 pub fn read_bucket_idle() -> Result<Option<u64>, RequestError> {
     let request = "groups of next hops";
     let mut shortest: Option<u64> = None;

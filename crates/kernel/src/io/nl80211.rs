@@ -1,4 +1,4 @@
-//! Wireless devices and their stations, asked for.
+//! Queries wireless devices and their stations.
 
 use std::io;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Nl80211 {
     }
 
     /// Finds the family, in the network namespace of the calling thread. `None`: the kernel has no
-    /// Wi-Fi, or not yet.
+    /// Wi-Fi, or none yet.
     ///
     /// # Errors
     /// The socket cannot be opened, or the answer makes no sense.
@@ -85,7 +85,7 @@ impl Nl80211 {
             &mut rules,
         );
         match told {
-            // Before 3.19 (or without rules) there is no such dump.
+            // Before 3.19 (or without rules) the kernel lacks this dump.
             Err(RequestError::Refused { .. }) => return Ok(radios),
             other => drop(other?),
         }
@@ -98,11 +98,11 @@ impl Nl80211 {
         Ok(radios)
     }
 
-    /// Appends all stations of a device. None, where it went, or its driver does not list any.
-    /// Waits for the driver: some ask their firmware.
+    /// Appends all stations of a device. Appends none if the device went, or if its driver cannot
+    /// list stations. Waits for the driver: some query their firmware.
     ///
     /// # Errors
-    /// The kernel refused, or its answer was not understood: what came before that was appended.
+    /// The kernel refused, or its answer was malformed: earlier stations are appended.
     pub fn stations(&mut self, link: u32, out: &mut Vec<Station>) -> Result<(), RequestError> {
         let family = self.family;
         let answer = self.requests.append(
@@ -120,7 +120,7 @@ impl Nl80211 {
         unless(answer, &reasons).map(drop)
     }
 
-    /// Returns a station. `None`: the station is gone, or its device is. Waits for the driver, too.
+    /// Returns a station. `None`: the station or its device is gone. Waits for the driver, too.
     ///
     /// # Errors
     /// The kernel refused (EOPNOTSUPP: the driver only lists all stations), or its answer was not
@@ -156,8 +156,8 @@ impl Nl80211 {
     /// Sets the transmit power of a device towards one of its stations. Needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
-    /// The kernel or the driver refused: `EOPNOTSUPP` where [`Wiphy::station_power`] is false,
-    /// `ENOENT` where there is no such station.
+    /// The kernel or the driver refused: `EOPNOTSUPP` if [`Wiphy::station_power`] is false,
+    /// `ENOENT` if the station does not exist.
     pub fn set_station_power(
         &mut self,
         link: u32,
@@ -171,7 +171,7 @@ impl Nl80211 {
     }
 }
 
-/// Queries one station. `None`: it is gone, or its device is.
+/// Queries one station. `None`: the station or its device is gone.
 pub(super) fn ask_station(
     requests: &mut RequestSocket,
     family: u16,
@@ -188,7 +188,7 @@ pub(super) fn ask_station(
 
 /// Changes read by one [`StationEvents::changed`].
 const MOST: usize = 256;
-/// Longer changes are cut, and known to be some.
+/// Maximum length of a change; longer ones are truncated, and count as unknown changes.
 const ROOM: usize = 4096;
 
 /// Notifications of stations that come to devices of the namespace and go.

@@ -1,5 +1,5 @@
-//! Access points that are peers of ours: devices, stations and keys for them, and what is said to
-//! them before they are.
+//! Access points that are peers of this one: devices, stations and keys for them, and messages to
+//! them before peering.
 
 use std::io;
 
@@ -18,13 +18,13 @@ use crate::nl80211::{
     register_beacons, remove_device, remove_station, send_frame, set_abilities,
 };
 
-/// Makes and removes peers. Dropping this removes all that it made: the kernel removes devices
-/// whose maker is gone, and with them their stations. Needs `CAP_NET_ADMIN`; nothing here waits.
+/// Creates and removes peers. Dropping this value removes all of them: the kernel removes devices
+/// whose creator is gone, with their stations. Needs `CAP_NET_ADMIN`; no call waits.
 #[derive(Debug)]
 pub struct Peers {
     family: u16,
     requests: RequestSocket,
-    /// Devices that the kernel did not remove when it was asked to.
+    /// Devices that the kernel did not remove on request.
     left: Vec<u32>,
 }
 
@@ -156,7 +156,7 @@ impl Peers {
             mac,
             ..
         } = station;
-        // Normally there was no such station.
+        // Normally the station does not exist.
         unless(self.part(station), &[Errno::ENOENT])?;
         let question = |family, at| new_station(family, link, mac, aid, abilities, at);
         let joined = self
@@ -194,7 +194,7 @@ impl Peers {
         })
     }
 
-    /// Gives a station another key: what is under way with the former one is lost.
+    /// Replaces the key of a station: frames under way with the former key are lost.
     ///
     /// # Errors
     /// The kernel or the driver refused: ENOENT, the station is gone.
@@ -239,7 +239,7 @@ const MOST: usize = 64;
 /// Room for the beacons of a busy channel, bytes: some 500 of them.
 const ROOM: usize = 512 * 1024;
 
-/// Beacons that a radio hears while it is an access point. Several sockets may ask for those of one
+/// Beacons that a radio receives while it is an access point. Several sockets may subscribe to one
 /// radio.
 #[derive(Debug)]
 pub struct Beacons {

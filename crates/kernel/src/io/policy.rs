@@ -53,11 +53,11 @@ impl Policy {
         })
     }
 
-    /// The index of the device by which a packet of this machine's own to this address would leave.
-    /// None: there is no way to it.
+    /// Returns the index of the egress device for a packet from this machine to this address.
+    /// `None`: no route.
     ///
     /// # Errors
-    /// The kernel does not answer as it should.
+    /// The kernel's answer is malformed.
     pub fn way_to(&mut self, address: IpAddr) -> Result<Option<u32>, RequestError> {
         let question = |sequence| request::way_to(address, sequence);
         let asked = self
@@ -85,7 +85,7 @@ impl Policy {
         unless(answer, &[Errno::EEXIST]).map(|done| done.is_some())
     }
 
-    /// Removes a rule that has all of this, its protocol too. `false`: no such rule.
+    /// Removes a rule with all of these attributes, its protocol included. `false`: no such rule.
     ///
     /// # Errors
     /// The kernel refused.

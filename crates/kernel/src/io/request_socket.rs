@@ -1,4 +1,5 @@
-//! Questions to the kernel, each with an answer of any length, that it gives while it is asked.
+//! Requests to the kernel, each with an answer of any length that the kernel produces during the
+//! request.
 
 use nix::errno::Errno;
 
@@ -48,7 +49,7 @@ pub(super) fn read_all<T>(
     Ok(all)
 }
 
-/// The answer; `None` if the kernel refused for one of these reasons.
+/// Returns the answer; `None` if the kernel refused for one of these reasons.
 pub(super) fn unless<T>(
     answer: Result<T, RequestError>,
     reasons: &[Errno],
@@ -83,8 +84,8 @@ impl RequestSocket {
         Ok(asker)
     }
 
-    /// A socket for a generic netlink family of this name, and the numbers that the kernel gave it.
-    /// `None`: the kernel lacks it.
+    /// Opens a socket for a generic netlink family of this name, and returns the family's numbers.
+    /// `None`: the kernel lacks the family.
     pub(super) fn of_family(
         name: &str,
         request: &'static str,
@@ -95,9 +96,9 @@ impl RequestSocket {
         Ok(unless(answer, &[Errno::ENOENT])?.map(|family| (family, requests)))
     }
 
-    /// Asks what `question` makes of a sequence number, and gives each message of the answer to
-    /// `each`, for as long as that says so. Does not wait: the kernel makes up the next part of a
-    /// dump while the last one is read.
+    /// Sends the request that `question` makes of a sequence number, and passes each message of the
+    /// answer to `each`, while `each` returns true. Does not wait: the kernel produces the next
+    /// part of a dump while the last one is read.
     pub(super) fn ask(
         &mut self,
         request: &'static str,
@@ -164,7 +165,7 @@ impl RequestSocket {
         })
     }
 
-    /// Collects the results of `decode` in a dump. `None`: things changed during each attempt.
+    /// Collects the results of `decode` in a dump. `None`: the table changed during each attempt.
     pub(super) fn collect<T>(
         &mut self,
         request: &'static str,

@@ -19,8 +19,8 @@ const RETRIES: u32 = 4;
 /// Datagrams read by one [`Requests::recv`]: about 1,000 connections.
 const MOST: usize = 16;
 
-/// Dumps of tables, and updates of connections. Dumps of netfilter and of routing run beside each
-/// other, those of one kind one after the other.
+/// Dumps of tables, and updates of connections. Dumps of netfilter and of routing run in parallel,
+/// those of one kind in sequence.
 #[derive(Debug)]
 pub struct Requests {
     netfilter: Dumps,
@@ -75,12 +75,12 @@ impl Requests {
     }
 
     /// Waits for answers and appends a part of them, at most some 1,000; call it again for more.
-    /// Waits for ever when nothing was asked for. A table that changes all the time under its dump
-    /// ends with [`Event::Overrun`] in place of [`Event::DumpEnd`]. Cancelling loses nothing.
+    /// Waits for ever without a request. A table that keeps changing during its dump ends with
+    /// [`Event::Overrun`] instead of [`Event::DumpEnd`]. Cancelling loses nothing.
     ///
     /// # Errors
     /// The kernel refused, or the socket failed: that dump is over, without [`Event::DumpEnd`].
-    /// Others go on.
+    /// Others continue.
     pub async fn recv(&mut self, out: &mut Vec<Event>) -> Result<(), RequestError> {
         // Both write to `out`, but only one at a time: a future that is not ready has written
         // nothing.
@@ -91,8 +91,8 @@ impl Requests {
         }
     }
 
-    /// Returns the counts of all messages of dumps so far. A malformed one means an entry that the
-    /// dump did not show.
+    /// Returns the counts of all messages of dumps so far. A malformed message means an entry
+    /// missing from the dump.
     pub fn tally(&self) -> Tally {
         let mut tally = self.netfilter.tally;
         tally.add(self.route.tally);
@@ -112,8 +112,8 @@ impl Requests {
             .send(refreshes, |refresh| refresh.id, conntrack::request::refresh)
     }
 
-    /// Makes the kernel report these connections to all listeners, this process too, as far as
-    /// their entries can send events. Does not wait; takes some microseconds per connection.
+    /// Makes the kernel report these connections to all listeners, this process included, if their
+    /// entries can send events. Does not wait; takes some microseconds per connection.
     pub fn probe(&mut self, connections: &[ConnectionId]) -> Outcome {
         self.probes
             .send(connections, |id| *id, conntrack::request::probe)
@@ -171,7 +171,7 @@ impl Step {
     }
 }
 
-/// Progress of the step under way.
+/// Progress of the current step.
 #[derive(Debug, Default)]
 struct Progress {
     /// Number of its request; 0: not yet sent.
@@ -292,8 +292,7 @@ impl Dumps {
         self.progress = Progress::default();
     }
 
-    /// Gives up the dump under way, to its end, and leaves those asked for after it. Returns what
-    /// was dumped.
+    /// Aborts the running dump, and keeps the requested later ones. Returns the dumped table.
     fn abandon(&mut self) -> Option<Source> {
         self.progress = Progress::default();
         while let Some(step) = self.steps.pop_front() {

@@ -53,8 +53,8 @@ pub fn read_routes(ipv6: bool, most: usize) -> Result<Routing, RoutesError> {
     }
 }
 
-/// Reads how many milliseconds each route of IPv6 has to live that has a life time, of at most
-/// `most` routes. Those of IPv4 have none.
+/// Reads the remaining milliseconds of each IPv6 route with a lifetime, of at most `most` routes.
+/// IPv4 routes have no lifetime.
 ///
 /// # Errors
 /// See [`RoutesError`].
@@ -75,7 +75,7 @@ pub fn read_lifetimes(most: usize) -> Result<Vec<u64>, RoutesError> {
     }
 }
 
-/// Next hops of all routes that concern single packets: shared gateways and programs.
+/// Next hops of all routes that affect single packets: shared gateways and programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NextHops {
     /// Gateways that share a destination with others, each with its device: the kernel may choose
@@ -149,11 +149,11 @@ impl Exceptions {
         })
     }
 
-    /// Returns one number for all exceptions, to be compared with the number of an earlier reading.
-    /// Does not wait; the kernel looks through all routes for the number.
+    /// Returns one number for all exceptions, to compare with the number of an earlier reading.
+    /// Does not wait; the kernel walks all routes for the number.
     ///
     /// # Errors
-    /// The kernel does not answer as it should.
+    /// The kernel's answer is malformed.
     pub fn read(&mut self) -> Result<u64, RequestError> {
         let Self { kernel, hasher } = self;
         let mut all = 0u64;

@@ -30,8 +30,8 @@ nix::setsockopt_impl!(
     sockopt::SetUsize
 );
 
-/// `NETLINK_GET_STRICT_CHK`: the kernel reads the header of a request for a dump, and dumps what it
-/// says (Linux 4.20).
+/// `NETLINK_GET_STRICT_CHK`: the kernel reads the header of a dump request, and filters the dump
+/// accordingly (Linux 4.20).
 #[derive(Clone, Copy)]
 struct StrictCheck;
 
@@ -53,9 +53,9 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket that listens to `groups`, a mask of the first 32. `receive_buffer` bytes
-    /// (the kernel takes double, for its book-keeping) are asked for by force, else as far as
-    /// `net.core.rmem_max` allows; 0 leaves the default.
+    /// Opens a socket that listens to `groups`, a mask of the first 32. Forces a receive buffer of
+    /// `receive_buffer` bytes (the kernel doubles the number, for its book-keeping), or sets it
+    /// within the limit of `net.core.rmem_max`; 0 leaves the default.
     pub fn open(protocol: Netlink, groups: u32, receive_buffer: usize) -> io::Result<Self> {
         let domain = Domain::from(AddressFamily::Netlink as i32);
         let socket = socket2::Socket::new(domain, Type::RAW, Some((protocol as i32).into()))?;
@@ -78,7 +78,7 @@ impl Socket {
         })
     }
 
-    /// The number by which the kernel knows this socket: `nlmsg_pid` of what it causes.
+    /// Returns the kernel's number for this socket: `nlmsg_pid` of messages that it causes.
     pub fn port(&self) -> u32 {
         self.port
     }
@@ -149,8 +149,8 @@ impl Socket {
         }
     }
 
-    /// Reads up to `most` datagrams, waiting for the first; `each` is given what was read (never
-    /// [`Received::Empty`]) and says whether to go on. Cancelling loses nothing.
+    /// Reads up to `most` datagrams, waiting for the first. Passes each to `each` (never
+    /// [`Received::Empty`]), which returns true to continue. Cancelling loses nothing.
     pub async fn drain(
         &self,
         buffer: &mut [u8],

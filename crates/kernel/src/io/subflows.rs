@@ -1,4 +1,4 @@
-//! TCP sockets, asked for.
+//! Queries TCP sockets.
 
 use super::RequestError;
 use super::request_socket::RequestSocket;
@@ -21,13 +21,13 @@ impl Subflows {
         RequestSocket::open(Netlink::Diagnosis, "TCP sockets").map(|kernel| Self { kernel })
     }
 
-    /// Appends those sockets of both families. One that comes or goes meanwhile may be there or
-    /// not. Does not wait; the kernel looks at all TCP sockets of the machine, so it takes the
-    /// longer, the more there are.
+    /// Appends those sockets of both families. A socket that comes or goes meanwhile may be
+    /// missing. Does not wait; the kernel walks all TCP sockets of the machine, so the time grows
+    /// with their number.
     ///
     /// # Errors
-    /// The kernel refused (ENOENT: it was built without `tcp_diag`), or its answer was not
-    /// understood: what came before that was appended.
+    /// The kernel refused (ENOENT: it was built without `tcp_diag`), or its answer was malformed:
+    /// earlier sockets are appended.
     pub fn read(&mut self, sockets: Sockets, out: &mut Vec<Subflow>) -> Result<(), RequestError> {
         for ipv6 in [false, true] {
             self.kernel.append(

@@ -112,7 +112,7 @@ impl Updates {
         outcome
     }
 
-    /// Reads the refusals of the batch whose first number is `first`, and what was asked for.
+    /// Reads the refusals of the batch whose first number is `first`, with their requests.
     fn answers<T>(
         &mut self,
         first: u32,
@@ -125,7 +125,7 @@ impl Updates {
             let length = match self.socket.receive(&mut self.buffer) {
                 Ok(Received::Datagram(length)) => length,
                 Ok(Received::Empty) => return,
-                // Refusals that are lost are counted once: how many they were is not known.
+                // Lost refusals count once: their number is unknown.
                 Ok(Received::Lost | Received::TooLong) => {
                     outcome.fail(1, Errno::ENOBUFS);
                     continue;

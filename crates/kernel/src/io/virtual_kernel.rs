@@ -1,5 +1,5 @@
-//! A kernel that is made up, for tests: it has devices and stations, and does one thing wrong. As
-//! long as one is there, the sockets of this thread talk to it.
+//! A virtual kernel, for tests: it has devices and stations, and does one thing wrong. While one
+//! exists, the sockets of this thread talk to it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -86,7 +86,7 @@ pub fn begin(fault: Option<(usize, Fault, bool)>) {
     }));
 }
 
-/// Looks at it, or changes it.
+/// Reads or changes the virtual kernel.
 pub fn with<T>(look: impl FnOnce(&mut VirtualKernel) -> T) -> T {
     THERE.with_borrow_mut(|there| look(there.as_mut().expect("a made-up kernel")))
 }
@@ -286,7 +286,7 @@ impl VirtualKernel {
         Ok(self.made)
     }
 
-    /// A device goes with what is on top of it, and the stations behind it.
+    /// Removes a device with its upper devices, and the stations behind it.
     fn remove(&mut self, index: u32) {
         self.devices.remove(&index);
         self.stations

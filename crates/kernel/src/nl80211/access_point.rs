@@ -20,7 +20,7 @@ pub struct AccessPoint {
     pub frequency: u32,
 }
 
-/// Decodes the device that was asked for. `None`: another message; `Some(None)`: it is no access
+/// Decodes the requested device. `None`: another message; `Some(None)`: the device is not an access
 /// point, or does not run.
 ///
 /// # Errors

@@ -1,12 +1,12 @@
-//! Beacons of others that a radio hears (`NL80211_CMD_REGISTER_BEACONS`), as they come: each in an
-//! `NL80211_CMD_FRAME`.
+//! Beacons of other access points that a radio receives (`NL80211_CMD_REGISTER_BEACONS`): each
+//! arrives in an `NL80211_CMD_FRAME`.
 
 use super::numbers::{ATTR_FRAME, ATTR_WIPHY, ATTR_WIPHY_FREQ, CMD_FRAME};
 use crate::message::{DecodeError, Message};
 
 const ATTR_RX_SIGNAL_DBM: u16 = 151;
 
-/// A beacon that a radio heard.
+/// A received beacon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeardBeacon {
     /// Number of the radio.
@@ -15,7 +15,7 @@ pub struct HeardBeacon {
     pub frequency: Option<u32>,
     /// dBm, if the driver reports it.
     pub signal: Option<i32>,
-    /// The whole frame, from its frame control on. Any stranger may have sent it.
+    /// The whole frame, from its frame control on. Untrusted.
     pub frame: Vec<u8>,
 }
 

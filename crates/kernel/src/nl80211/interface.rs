@@ -17,7 +17,7 @@ pub enum WirelessKind {
     Mesh,
     /// Another kind that may have stations, by its number.
     Other(u32),
-    /// A device that only listens, or only looks for others, and has no stations.
+    /// A device that only monitors or scans, and has no stations.
     NoStations,
 }
 
@@ -44,7 +44,7 @@ pub struct Wireless {
     pub kind: WirelessKind,
 }
 
-/// Decodes a device of a dump of `family`. `None`: another message, or a radio's part that is no
+/// Decodes a device of a dump of `family`. `None`: another message, or a radio's part without a
 /// network device.
 ///
 /// # Errors

@@ -48,10 +48,10 @@ const WME: u32 = 1 << 3;
 const AUTHENTICATED: u32 = 1 << 5;
 const ASSOCIATED: u32 = 1 << 7;
 
-/// A device that a radio is to get. It goes when the socket is closed that asked for it.
+/// A new device for a radio. The device goes when the socket that requested it is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewDevice<'a> {
-    /// The link to a peer of the access point whose device and address these are.
+    /// The link to a peer of the access point with this device and address.
     Peer {
         /// Index of the access point's device.
         link: u32,
@@ -80,8 +80,8 @@ pub struct Abilities {
     pub vht: Vec<u8>,
     /// HE capabilities (9.4.2.248) without the extension's number, 19 to 54 octets.
     pub he: Vec<u8>,
-    /// HE 6 GHz band capabilities (9.4.2.263) without the extension's number, 2 octets: what HT's
-    /// and VHT's say on other bands.
+    /// HE 6 GHz band capabilities (9.4.2.263) without the extension's number, 2 octets: on this
+    /// band they replace the capabilities of HT and VHT.
     pub he_6ghz: Vec<u8>,
     /// True if the station has queues by priority (WMM).
     pub wme: bool,
@@ -239,7 +239,7 @@ pub(crate) fn send_frame(family: u16, link: u32, frame: &[u8], sequence: u32) ->
     })
 }
 
-/// `NL80211_CMD_REGISTER_BEACONS`: beacons of others that a radio hears come to this socket.
+/// `NL80211_CMD_REGISTER_BEACONS`: beacons of others that a radio receives arrive at this socket.
 pub(crate) fn register_beacons(family: u16, radio: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&[CMD_REGISTER_BEACONS, 0, 0, 0]);

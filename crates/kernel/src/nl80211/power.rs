@@ -52,7 +52,7 @@ pub enum StationPower {
     Limited(i16),
 }
 
-/// Decodes the device that was asked for. `None`: another message.
+/// Decodes the requested device. `None`: another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
@@ -99,7 +99,7 @@ pub(crate) fn set_power(family: u16, link: u32, setting: Setting, sequence: u32)
     })
 }
 
-/// Gives one station another power. In octets and dBm, where a device's is in words and hundredths.
+/// Sets the power of one station, in octets and dBm; a device's power is in words and hundredths.
 pub(crate) fn set_station_power(
     family: u16,
     link: u32,

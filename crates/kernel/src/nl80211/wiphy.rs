@@ -30,8 +30,8 @@ const FREQUENCY_ATTR_NO_IR: u16 = 3;
 const FREQUENCY_ATTR_RADAR: u16 = 5;
 const FREQUENCY_ATTR_MAX_TX_POWER: u16 = 6;
 
-/// BIP-CMAC-128, 00-0f-ac:6, as the kernel writes it: without it management frames cannot be
-/// protected. mac80211 leaves it out where a driver does not say `MFP_CAPABLE`.
+/// BIP-CMAC-128, 00-0f-ac:6, in the kernel's byte order: without it, management frames cannot be
+/// protected. mac80211 omits it if a driver lacks `MFP_CAPABLE`.
 const CIPHER_BIP_CMAC_128: u32 = 0x000f_ac06;
 const EXT_FEATURE_STA_TX_PWR: usize = 37;
 const EXT_FEATURE_SAE_OFFLOAD_AP: usize = 51;
@@ -54,7 +54,7 @@ pub enum Band {
     Six,
 }
 
-/// A channel of 20 MHz, and what the rules in force say of it.
+/// A channel of 20 MHz, with the current regulatory limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
     /// Band of the channel.
@@ -65,14 +65,14 @@ pub struct Channel {
     pub disabled: bool,
     /// True if no device may send there first: neither access points nor a mesh.
     pub no_ir: bool,
-    /// True if senders have to look out for radar.
+    /// True if senders must detect radar.
     pub radar: bool,
     /// The greatest power there, hundredths of a dBm, by the rules in force and the radio.
     pub most: Option<u32>,
 }
 
 impl Channel {
-    /// Returns the number (IEEE 802.11, annex E). `None`: no number that is in use.
+    /// Returns the number (IEEE 802.11, annex E). `None`: not a number in use.
     pub fn number(&self) -> Option<u16> {
         let number = match (self.band, self.frequency) {
             (Band::Two, 2484) => 14,
@@ -111,7 +111,7 @@ pub struct Wiphy {
     pub station_power: bool,
     /// True if its access points show authentication frames to hostapd, which can do SAE then.
     pub shows_authentication: bool,
-    /// Country of its rules: `DE`; `00` if not set. Empty: the kernel does not tell.
+    /// Country of the radio's rules: `DE`; `00` if not set. Empty: the kernel does not report it.
     pub country: String,
 }
 
@@ -285,7 +285,7 @@ fn channel_of(band: Band, told: &Attribute<'_>) -> Result<Channel, DecodeError> 
     })
 }
 
-/// Decodes whose rules are in force. `None`: another message.
+/// Decodes the country of the current rules. `None`: another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.

@@ -42,7 +42,7 @@ pub(crate) fn dump_exceptions(ipv6: bool, sequence: u32) -> Vec<u8> {
     Encoder::single(RTM_GETROUTE, flags, sequence, |e| e.fixed(&header))
 }
 
-/// Asks by which way a packet of this machine's own would leave.
+/// Requests the egress of a packet that this machine itself sends.
 pub(crate) fn way_to(address: IpAddr, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];
     header[0] = number(address.is_ipv6());
@@ -77,8 +77,8 @@ pub(crate) fn add_rule(rule: &Rule, sequence: u32) -> Vec<u8> {
     about_rule(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, rule, sequence)
 }
 
-/// Removes the first rule that has all of this. Of what is `None` it may have any, so it is named
-/// by its protocol and priority, too.
+/// Removes the first rule with all of these attributes. Attributes that are `None` match any value,
+/// so the rule is also named by its protocol and priority.
 pub(crate) fn remove_rule(rule: &Rule, sequence: u32) -> Vec<u8> {
     about_rule(RTM_DELRULE, 0, rule, sequence)
 }
@@ -226,8 +226,8 @@ pub(crate) fn protocol_of(message: &Message<'_>) -> Result<Option<u8>, DecodeErr
     })
 }
 
-/// Turns a dump's message about a rule or a route into the request to remove just that, by all of
-/// its attributes.
+/// Turns a dump's message about a rule or a route into the request to remove exactly that one, by
+/// all of its attributes.
 pub(crate) fn remove_told(message: &Message<'_>) -> (u16, Vec<u8>) {
     let kind = match message.kind {
         RTM_NEWRULE => RTM_DELRULE,

@@ -13,7 +13,8 @@ const IFLA_BR_STP_STATE: u16 = 5;
 /// A provider's tag (IEEE 802.1ad).
 const PROVIDER: u16 = 0x88a8;
 
-/// A device with a provider's tag, on top of another and in a third. It goes with the one below.
+/// A device with a provider's tag, on top of another and a member of a third. The device goes with
+/// the lower one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tagged<'a> {
     /// Index of the device below.

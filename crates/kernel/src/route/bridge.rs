@@ -1,8 +1,8 @@
 //! Bridges: their stations (`net/bridge/br_fdb.c`), their ports (`br_netlink.c`) and VLANs
 //! (`br_vlan.c`).
 //!
-//! A bridge reports its settings together with timers and counters, so only those that steer
-//! unicast frames are looked at; and as only a change matters, they are hashed into one number.
+//! A bridge reports its settings together with timers and counters, so only settings that affect
+//! unicast frames are read. As only a change matters, they are hashed into one number.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -35,8 +35,8 @@ const NF_CALLS: [u16; 3] = [36, 37, 38];
 /// IFLA_BRIDGE_FLAGS, MODE, VLAN_INFO, VLAN_TUNNEL_INFO, MST.
 const OF_VLANS: [u16; 5] = [0, 1, 2, 3, 6];
 
-/// Hashes the attributes whose kind is looked at. Equal attributes give equal numbers within one
-/// run of the program.
+/// Hashes the attributes of these kinds. Equal attributes give equal numbers within one run of the
+/// program.
 pub(super) fn digest(
     attributes: Attributes<'_>,
     looked_at: impl Fn(u16) -> bool,
@@ -64,7 +64,7 @@ pub(super) fn filters_vlans(attributes: Attributes<'_>) -> Result<bool, DecodeEr
     })
 }
 
-/// Settings of a bridge (IFLA_INFO_DATA) that are looked at one by one.
+/// Settings of a bridge (IFLA_INFO_DATA) that are read one by one.
 pub(super) fn told(attributes: Attributes<'_>) -> Result<BridgeSettings, DecodeError> {
     let mut settings = BridgeSettings::default();
     for attribute in attributes {
@@ -85,7 +85,7 @@ pub(super) fn proxies(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
     any_on(attributes, &PROXIES)
 }
 
-/// Returns true if a port (as for [`membership`]) takes frames from known stations only.
+/// Returns true if a port (as for [`membership`]) accepts frames from known stations only.
 pub(super) fn locked(attributes: Attributes<'_>) -> Result<bool, DecodeError> {
     any_on(attributes, &[IFLA_BRPORT_LOCKED])
 }
@@ -98,8 +98,8 @@ fn any_on(mut attributes: Attributes<'_>, kinds: &[u16]) -> Result<bool, DecodeE
     })
 }
 
-/// Settings and state of a port (IFLA_INFO_SLAVE_DATA, or IFLA_PROTINFO of AF_BRIDGE, which hold
-/// the same).
+/// Decodes settings and state of a port (IFLA_INFO_SLAVE_DATA, or IFLA_PROTINFO of AF_BRIDGE, which
+/// have the same content).
 pub(super) fn membership(attributes: Attributes<'_>) -> Result<u64, DecodeError> {
     digest(attributes, |kind| OF_PORTS.contains(&kind))
 }
@@ -138,8 +138,8 @@ pub(super) fn vlan(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
     Ok(Some(Event::BridgeVlan(index(u32_at(fixed, 4))?)))
 }
 
-/// An entry of a forwarding database (RTM_NEWNEIGH, RTM_DELNEIGH of AF_BRIDGE). `None`: of the
-/// device itself, or no Ethernet address.
+/// Decodes an entry of a forwarding database (RTM_NEWNEIGH, RTM_DELNEIGH of AF_BRIDGE). `None`: the
+/// device's own entry, or not an Ethernet address.
 pub(super) fn station(
     fixed: &[u8; 12],
     attributes: Attributes<'_>,

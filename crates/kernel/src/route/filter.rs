@@ -1,7 +1,7 @@
-//! Filters of a device (`include/uapi/linux/pkt_cls.h`), as far as to name them. The matches of
-//! filters at TC ingress and egress do not matter: packets that go another way would miss any
-//! filter. Filters of qdiscs and classes see packets of weir's, but without the connection and
-//! route that the kernel's own have.
+//! Filters of a device (`include/uapi/linux/pkt_cls.h`), as far as needed to name them. The matches
+//! of filters at TC ingress and egress do not matter: packets that go another way would miss any
+//! filter. Filters of qdiscs and classes do see packets that weir forwards, but without the
+//! connection and route of the kernel's own packets.
 //!
 //! Programs attached with TCX (Linux 6.6) are not filters, and rtnetlink does not list them:
 //! `datapath::foreign_tcx` does.
@@ -23,11 +23,11 @@ const KEYS_OF_THE_KERNEL: u32 = 0x7f << 8;
 /// `TCA_FLOWER_KEY_CT_STATE` to `TCA_FLOWER_KEY_CT_LABELS_MASK`.
 const FLOWER_CONNTRACK: std::ops::RangeInclusive<u16> = 91..=98;
 const TCA_EMATCH_TREE_LIST: u16 = 2;
-/// Extended matches that may look at what only the kernel's packets have: `meta`, and those of
-/// iptables.
+/// Extended matches that may inspect metadata that only the kernel's packets have: `meta`, and
+/// those of iptables.
 const EMATCH_META: u16 = 4;
 const EMATCH_IPT: u16 = 9;
-/// Actions that look at a packet's connection, or may (`xt`).
+/// Actions that inspect a packet's connection, or may (`xt`).
 const ASKING: [&str; 5] = ["connmark", "ctinfo", "ct", "ipt", "xt"];
 
 const TCA_ACT_KIND: u16 = 1;
@@ -36,8 +36,8 @@ const TCA_MIRRED_PARMS: u16 = 2;
 
 /// `TCM_IFINDEX_MAGIC_BLOCK`: of a block that devices share.
 const BLOCK: u32 = 0xffff_ffff;
-/// The handle of the qdiscs `ingress` and `clsact`, whose filters these are; the low half of a
-/// parent says which side.
+/// The handle of the qdiscs `ingress` and `clsact`, to which these filters belong; the low half of
+/// a parent selects the side.
 const INGRESS_HANDLE: u32 = 0xffff_0000;
 
 /// Location of filters.
@@ -80,10 +80,10 @@ pub struct Filter {
     pub kind: String,
     /// Name of the program, of `bpf`.
     pub name: String,
-    /// Actions, as far as the kinds known here list them.
+    /// Actions, for kinds that list them.
     pub actions: Vec<FilterAction>,
-    /// True if the filter, or one of its actions, looks at a packet's connection in conntrack, its
-    /// route or its socket, or may.
+    /// True if the filter, or one of its actions, inspects a packet's conntrack connection, route
+    /// or socket, or may.
     pub reads_connection: bool,
 }
 
@@ -162,7 +162,7 @@ pub fn decode(message: &Message<'_>) -> Result<Option<Filter>, DecodeError> {
     Ok(Some(filter))
 }
 
-/// Returns true if a filter looks, by this option, at data of the kernel's own packets alone.
+/// Returns true if a filter with this option inspects data of the kernel's own packets alone.
 fn asks(kind: &str, option: &Attribute<'_>) -> Result<bool, DecodeError> {
     match (kind, option.kind) {
         ("flow", TCA_FLOW_KEYS) => {

@@ -1,4 +1,4 @@
-//! Qdiscs: that one changed, and all there are, as far as to tell which of them shape.
+//! Qdiscs: changes, and the list of all, as far as needed to detect traffic shaping.
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::{Event, Qdisc};
@@ -28,7 +28,7 @@ const TCA_FQ_CODEL_CE_THRESHOLD: u16 = 7;
 
 const TCA_CAKE_NAT: u16 = 11;
 
-/// A qdisc of a device, other than those that only hold filters.
+/// A qdisc of a device, except those that only hold filters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Listed {
     /// Device.
@@ -169,8 +169,8 @@ pub(crate) fn dump_classes(link: u32, sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Decodes a device and the drops of its root qdisc so far (`struct gnet_stats_queue`), those below
-/// it included, from a message of a dump of qdiscs. `None`: another message.
+/// Decodes a device and the drops of its root qdisc so far (`struct gnet_stats_queue`), including
+/// its child qdiscs, from a message of a dump of qdiscs. `None`: another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short.

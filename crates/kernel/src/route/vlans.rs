@@ -32,7 +32,8 @@ impl VlanTagging {
         self.untagged.iter().any(within)
     }
 
-    /// The only VLAN whose frames leave without a tag; `None` where there are several, or none.
+    /// Returns the only VLAN whose frames leave without a tag; `None` if there are several, or
+    /// none.
     pub fn only_untagged(&self) -> Option<u16> {
         match self.untagged[..] {
             [(first, last)] if first == last => Some(first),
@@ -51,7 +52,7 @@ pub fn dump(sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Decodes one message of the answer. `None`: no bridge or port, or another message.
+/// Decodes one message of the answer. `None`: neither a bridge nor a port, or another message.
 ///
 /// # Errors
 /// Names the attribute that is cut short, missing or of a wrong length.

@@ -51,7 +51,7 @@ fn subflows_of_a_server() {
     };
     let kinds = (first.kind, joined.kind);
     assert_eq!(kinds, (SubflowKind::First, SubflowKind::Joined));
-    // The client wants it so.
+    // The client requests it.
     assert_eq!((first.backup, joined.backup), (false, true));
     assert_eq!((joined.remote_id, first.tcp.bytes_received), (3, 50_001));
 }
@@ -117,7 +117,7 @@ fn what_a_subflow_is_by_its_flags() {
     }
 }
 
-/// Each field of `struct tcp_info` holds its own offset.
+/// Each field of `struct tcp_info` has its own offset as value.
 #[test]
 fn each_figure_has_its_place() {
     let mut info = [0u8; INFO + 16];
@@ -171,7 +171,7 @@ fn what_tells_nothing_is_passed_over_and_what_is_wrong_is_named() {
     assert_eq!(error, "INET_DIAG_INFO is truncated");
 }
 
-/// However short an answer is cut: nothing of it is taken, or it is said what is wrong.
+/// A truncated answer gives nothing, or an error that names the problem.
 #[test]
 fn cut_short_anywhere() {
     let whole = &datagrams("subflows-client")[0];

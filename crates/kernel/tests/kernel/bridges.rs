@@ -97,7 +97,7 @@ fn a_station_that_sends_is_learned_where_it_sends() {
         let [br0, v0, v1] = bridge(&mut requests).await;
         let mut events = Events::open(Source::Route).expect("events");
         for (port, link) in [("v0p", v0), ("v1p", v1)] {
-            // Any frame will do: a neighbour that is asked for.
+            // Any frame will do: here, a neighbour solicitation.
             run(&format!(
                 "ip link set {port} address 02:00:00:00:00:77; ip addr add 192.0.2.1/24 dev {port}"
             ));
@@ -129,7 +129,7 @@ fn a_port_that_is_isolated_is_told_as_another_and_one_that_costs_more_is_not() {
             Event::Bridging(told) if told.link == v0 => told.port,
             _ => None,
         };
-        // Until STP has brought it to forwarding, its state goes on.
+        // Until STP reaches forwarding, its state keeps changing.
         let mut events = Events::open(Source::Route).expect("events");
         let mut told = Vec::new();
         for setting in ["cost 70", "cost 71", "isolated on", "cost 72", "hairpin on"] {

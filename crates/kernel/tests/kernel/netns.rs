@@ -63,7 +63,7 @@ fn connections_come_change_and_go() {
     });
 }
 
-/// At the first SYN the kernel says 0 of the end that said nothing yet.
+/// At the first SYN the kernel reports 0 for the end that has sent nothing yet.
 #[test]
 fn window_scales_are_known_when_both_ends_have_told_theirs() {
     in_namespace(|| async {
@@ -115,7 +115,7 @@ fn a_dump_shows_all_connections_while_events_go_on() {
             .collect();
         ports.sort_unstable();
         ports.dedup();
-        // The TCP one may have been shown or not.
+        // The dump may or may not contain the TCP entry.
         assert!((3001..=3002).contains(&ports.len()), "{}", ports.len());
         assert!(
             connections(&dump)
@@ -276,7 +276,7 @@ fn a_dump_of_routing_shows_everything_once_and_ends() {
         run("ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev weir0");
         run("ip neigh add 2001:db8::2 lladdr 02:00:00:00:00:03 dev weir0");
         let mut requests = Requests::open().expect("requests");
-        // Two asked for at once come one after the other.
+        // Two requests are answered one after the other.
         requests.dump(Source::Route);
         requests.dump(Source::Route);
         for _ in 0..2 {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::config::Effective;
 
-/// Checks a module's requirements on this machine, with this configuration. The function may query
-/// a running daemon.
+/// Check of a module's requirements on this machine, with this configuration. The function may
+/// query a running daemon.
 pub type Check = fn(&Effective, Option<&Client>) -> Result<Vec<Feature>, Error>;
 
 /// The report.

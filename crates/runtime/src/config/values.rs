@@ -50,7 +50,7 @@ pub struct Form<T: 'static> {
     pub allowed: &'static str,
     /// Parses a value; the second argument is `allowed`. `Err(None)`: wrong type or not understood.
     pub read: fn(&DeValue<'_>, &str) -> Result<T, Option<ValueError>>,
-    /// Returns the value as written in the file; `null` if it would be absent.
+    /// Converts the value to the form in the file; `null` if it would be absent.
     pub show: fn(&T) -> Value,
 }
 

@@ -23,7 +23,7 @@ use super::system_state::{code, hook};
 /// traffic to one of them.
 const SHARING: [&str; 4] = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
 
-/// All devices with their counters.
+/// Returns all devices with their counters.
 pub fn ports(router: &mut Router) -> Vec<Port> {
     router.count_all();
     let text = std::fs::read_to_string(netdev::FILE).unwrap_or_else(|error| {

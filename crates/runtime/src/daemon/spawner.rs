@@ -16,7 +16,7 @@ type Task = Box<dyn FnOnce() + Send>;
 pub struct Spawner(SyncSender<Task>);
 
 impl Spawner {
-    /// Starts the spawner's thread. Must be called before files are out of reach.
+    /// Reserves a thread. Must be called before files are out of reach.
     ///
     /// # Errors
     /// The kernel cannot create a thread.

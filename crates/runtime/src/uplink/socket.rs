@@ -16,7 +16,7 @@ use nix::sys::socket::{
 use super::port::Port;
 use crate::Error;
 
-/// Requests a `tpacket_auxdata` with every frame, which has the tag that the kernel stripped.
+/// Option for a `tpacket_auxdata` with every frame, which has the tag that the kernel stripped.
 #[derive(Clone, Copy, Debug)]
 struct Auxdata;
 
@@ -41,9 +41,9 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<libc::packet_mreq>
 );
 
-/// Sends past the device's queues and past TC: a port may be shut to other traffic while weir
-/// probes there (the gate in bpf/cable.bpf.c). Packet sockets do not receive such frames: tcpdump
-/// on this router does not show them.
+/// Option to send past the device's queues and past TC: a port may be shut to other traffic while
+/// weir probes there (the gate in bpf/cable.bpf.c). Packet sockets do not receive such frames:
+/// tcpdump on this router does not show them.
 #[derive(Clone, Copy, Debug)]
 struct PastQueues;
 

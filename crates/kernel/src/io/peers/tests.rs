@@ -258,7 +258,7 @@ fn a_peer_in_clear_is_authorised_and_has_no_key() {
     });
 }
 
-/// The device would be in the way of the same peer on its return.
+/// The device would block the same peer on its return.
 #[test]
 fn a_device_that_could_not_be_removed_is_removed_later() {
     in_a_loop(|| {

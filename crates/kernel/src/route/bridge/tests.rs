@@ -1,4 +1,4 @@
-//! Decodes datagrams of a kernel (`tests/fixtures`), and some that are made up from the headers.
+//! Decodes datagrams of a kernel (`tests/fixtures`), and datagrams constructed from the headers.
 
 use super::super::{decode, tests::events};
 use super::*;

@@ -72,7 +72,7 @@ fn changes_at_ingress_and_egress_are_told_and_others_as_of_qdiscs() {
         assert_eq!(told.len(), times, "{name}: {told:?}");
         assert!(told.iter().all(|event| matches!(event, Event::Filters(_))));
     }
-    // Filters of a root qdisc, which may look at data that only the kernel's packets have.
+    // Filters of a root qdisc, which may inspect data that only the kernel's packets have.
     let root = events("filter-root");
     assert!(matches!(root[..], [Event::Qdiscs(_)]), "{root:?}");
     // A filter of the device, for its qdisc; one of a block, which any device may share.

@@ -11,8 +11,8 @@ use weir_kernel::io::{Events, Requests};
 /// A test fails rather than hangs after this. Nothing is measured by it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs a test in a network namespace of its own, which goes with the thread. Needs root: without,
-/// the test fails.
+/// Runs a test in a network namespace of its own, which ends with the thread. Needs root: without
+/// root, the test fails.
 pub fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     let body = move || {
         unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace (these tests need root)");

@@ -45,7 +45,7 @@ impl Pace {
     }
 }
 
-/// Reads exceptions, and reports changes.
+/// Watch of the exceptions: reads them, and reports changes.
 pub(super) struct Watch {
     /// `None`: the kernel cannot list them.
     kernel: Option<Exceptions>,
