@@ -27,7 +27,7 @@ const volatile __u32 flows;
 const volatile __u32 port_bits;
 /* frames of one flow in a row, 1 at least */
 const volatile __u32 burst;
-/* generate_mix: of frames that take turns, as `mix` has it */
+/* generate_mix: frames in turn, in the order of `mix` */
 const volatile __u32 lengths[LENGTHS];
 /* generator: index of the device it sends by */
 const volatile __u32 out;
@@ -37,7 +37,7 @@ const volatile __be32 snat;      /* new source address */
 const volatile __u32 snat_delta; /* checksum difference it makes */
 /* index of the device that they send by */
 const volatile __u32 exit_link;
-/* ceiling: turns of a loop for nothing, to be slower by as much as is wanted */
+/* ceiling: iterations of an idle loop, to model a slower router */
 const volatile __u32 spin;
 /* sink_marked: offset of the byte that distinguishes two kinds of packets */
 const volatile __u32 mark_at;
@@ -70,7 +70,7 @@ struct state {
 struct sample {
 	__u32 len;               /* of the frame */
 	__u8 head[TEMPLATE_MAX]; /* its first bytes: see sample_len */
-	/* tag that the kernel took off the frame and keeps beside it; 0: none */
+	/* Tag that the kernel stripped from the frame and keeps in metadata; 0: none */
 	__be16 vlan_proto;
 	__u16 vlan_tci;
 } samples[SAMPLES];
@@ -194,15 +194,15 @@ int generate_mix(struct xdp_md *ctx)
 }
 
 /*
- * The frame of another flow at each run, then a program: so BPF_PROG_TEST_RUN, which knows only one
- * frame and does not restore it, can time a program that rewrites what it is given.
+ * Writes the frame of another flow at each run, then calls a program: so BPF_PROG_TEST_RUN, which
+ * knows only one frame and does not restore it, can time a program that rewrites its frame.
  */
 SEC("xdp.frags")
 int rotate(struct xdp_md *ctx)
 {
 	/*
-	 * A program that puts a longer header on moves the beginning, each time further. By way of
-	 * memory, as the verifier has pointers apart.
+	 * A program that adds a longer header moves the beginning, each time further. The value
+	 * goes through memory, as the verifier distinguishes pointers.
 	 */
 	state.now = ctx->data;
 	if (!state.start)
@@ -225,7 +225,7 @@ int rotate_tc(struct __sk_buff *skb)
 
 /* --- sinks ------------------------------------------------------------ */
 
-/* Counts a packet; returns the place for its bytes if they are kept. */
+/* Counts a packet; returns the slot for its bytes if they are kept. */
 always_inline struct sample *sink(__u32 len)
 {
 	__u32 at = state.taken;
@@ -241,7 +241,7 @@ always_inline struct sample *sink(__u32 len)
 }
 
 /*
- * The helpers want a length whose bounds the verifier can see. The shortest frames sent here are 60
+ * The helpers need a length whose bounds the verifier can see. The shortest frames sent here are 60
  * and 62 bytes long.
  */
 always_inline __u32 sample_len(__u32 len)
@@ -328,8 +328,8 @@ always_inline void exit_write(void *data)
 }
 
 /*
- * A rewrite that is right for exactly the bench's traffic, and looks at nothing: what no router can
- * be faster than.
+ * A rewrite that is right for exactly the bench's traffic, without any checks: a lower bound for
+ * every router.
  */
 always_inline int static_write(void *data, void *end)
 {

@@ -8,9 +8,9 @@
  * egress: weir's own questions leave, and their answers arrive, while the gate is shut.
  *
  * The guard of a port of the LAN (CABLE_GUARD) keeps foreign servers out: DHCP snooping, DHCPv6
- * shield (RFC 7610) and RA guard (RFC 6105, 7113). It has no part at XDP, which comes before: XDP
- * forwards proven flows alone, of which the kernel let packets pass, unicast. An advertisement, or
- * an offer to a client without an address, is never one.
+ * shield (RFC 7610) and RA guard (RFC 6105, 7113). The guard needs no part at XDP, which comes
+ * before: XDP forwards only proven flows, whose packets are unicast and passed the kernel. An
+ * advertisement, or an offer to a client without an address, is never one.
  */
 #include "include/cable_sort.h"
 
@@ -30,9 +30,9 @@ struct {
 } cable_own SEC(".maps");
 
 /*
- * The port of a device: user space puts it at its index or, where another one is, at the next place
- * that is free. Nearly always the first look finds it, without a call; a map would cost one. A
- * frame of a port that is idle costs some 20 instructions, either way.
+ * Returns the port of a device. User space puts the port at the device's index or, if that slot is
+ * taken, at the next free one. Nearly always the first probe finds it, without a call; a map would
+ * cost one. A frame of an idle port costs some 20 instructions, in either direction.
  */
 always_inline struct cable *cable_of(__u32 ifindex)
 {
@@ -67,7 +67,7 @@ always_inline void cable_station(struct cable *c, __u64 mac)
 	__u64 own = mac | 1ull << CABLE_MAC_BIT, old;
 	__u32 i;
 
-	/* No station sends from a group's address, or from none. */
+	/* No station sends from a group's address, or from address 0. */
 	if (mac >> 40 & 1 || !mac)
 		return;
 #pragma unroll
@@ -153,7 +153,7 @@ always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now,
 
 /*
  * Returns true if the gate stops an incoming frame. A server's frame counts from any sender: the
- * addresses of this router are known to all.
+ * addresses of this router are no secret.
  */
 always_inline int cable_stops(__u32 mode, __u32 sort)
 {
@@ -179,7 +179,7 @@ int weir_cable_in(struct __sk_buff *skb)
 	if (!c)
 		return TC_ACT_UNSPEC;
 	mode = READ_ONCE(c->mode);
-	/* Nearly all frames of a port that is known. */
+	/* Nearly all frames of a known port. */
 	if (mode == CABLE_IDLE || (mode == CABLE_GROUPS && !cable_for_group(skb)))
 		return TC_ACT_UNSPEC;
 	mode = cable_mode(c, &now);

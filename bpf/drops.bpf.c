@@ -43,7 +43,7 @@ enum skb_drop_reason___weir {
 
 const volatile __u32 drop_netns; /* inode of weir's network namespace */
 
-/* Returns true if an entry holds, and still earns its place. */
+/* Returns true if an entry holds, and still drops packets. */
 always_inline int drop_holds(const struct drop_bucket *b, __u32 way, __u32 t)
 {
 	return READ_ONCE(b->cached[way]) && (__s32)(t - (b->way[way].confirmed + drop_life)) <= 0;
@@ -51,7 +51,7 @@ always_inline int drop_holds(const struct drop_bucket *b, __u32 way, __u32 t)
 
 /*
  * Makes an entry, replacing the one that was confirmed longest ago. Loses against another CPU that
- * wants the same place.
+ * takes the slot.
  */
 always_inline void drop_make(struct drop_bucket *b, __u64 id, const __u64 *key, int ipv6, __u32 top,
 			     __u32 t)

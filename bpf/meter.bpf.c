@@ -28,7 +28,7 @@ struct meter_clock {
 	__u32 now; /* jiffies */
 };
 
-/* The kernel's clock, by which records tell when they were used: run by user space. */
+/* The kernel's clock, in which records note their last use: run by user space. */
 SEC("syscall")
 int weir_meter_clock(struct meter_clock *ctx)
 {

@@ -37,7 +37,7 @@ PEER_MAP(peer_percpu, BPF_MAP_TYPE_PERCPU_HASH, struct short_key, struct plain_v
 PEER_MAP(peer_lru, BPF_MAP_TYPE_LRU_HASH, struct short_key, struct plain_value);
 PEER_MAP(peer_hash, BPF_MAP_TYPE_HASH, struct short_key, struct plain_value);
 
-/* All that the parse found, so that the compiler leaves none of it out. */
+/* All results of the parse, so that the compiler omits none of it. */
 __u64 parsed;
 
 /* The parse, as the meter begins. */

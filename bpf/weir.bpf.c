@@ -9,15 +9,15 @@
 #include "include/xdp.h"
 
 /*
- * The heartbeat, run by the daemon twice a second: only in here is the kernel's clock at hand
- * without a cost. With `quiet` it also opens a pause without new proofs, after a change of rules or
- * routes. Proofs that the kernel will decide otherwise from a known time on end by its own clock,
- * however late the daemon is: at `most`.
+ * The heartbeat, run by the daemon twice a second: only here is the kernel's clock available at no
+ * cost. With `quiet` it also opens a pause without new proofs, after a change of rules or routes.
+ * Proofs that the kernel will decide differently from a known time on end by its own clock, however
+ * late the daemon is: at `most`.
  */
 struct beat {
 	__u32 quiet; /* jiffies from now */
 	__u32 bump;  /* raise the epoch by this much first: 0 or 1 */
-	/* for so many jiffies, this one included, proofs hold at most; 0: not even now */
+	/* jiffies, this one included, for which proofs hold at most; 0: proofs have ended */
 	__u32 most;
 };
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Frames that a bridge passes on from one member to another. The kernel decides by the addresses,
- * the tags and the member they came in at, by nothing else (net/bridge/br_input.c, as long as no
- * rule, no proxy and no bridge netfilter looks at them, which user space sees to). So these are a
- * flow: both addresses are its key, the rest is compared. Nothing in the frame changes but its
- * tags.
+ * Frames that a bridge forwards from one member to another. The kernel decides only by the
+ * addresses, the tags and the ingress member (net/bridge/br_input.c), as long as no rule, no proxy
+ * and no bridge netfilter inspects the frames, which user space ensures. So such frames are a flow:
+ * both addresses are its key, the rest is compared. Only the frame's tags change.
  */
 #pragma once
 
 #include "bridge_part.h"
 #include "forward.h"
 
-/* A frame, as far as a bridge looks at it. */
+/* The fields of a frame that a bridge reads. */
 struct crossing {
 	__u64 key[2]; /* as of an IPv4 flow, see bridge_key */
 	__u64 in;     /* as flow.in */
@@ -148,8 +147,8 @@ struct passage {
 };
 
 /*
- * Decides whether a frame may be forwarded: REASON_NONE and the passage, or the reason. Does not
- * compare the length.
+ * Decides if a frame may be forwarded: REASON_NONE and the passage, or the reason. Does not compare
+ * the length.
  */
 always_inline int bridge_decide(const struct frame *f, __u32 ifindex, int xdp,
 				const struct meta_tag *meta, struct crossing *c, struct passage *p)

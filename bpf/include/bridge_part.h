@@ -11,7 +11,7 @@
 
 const volatile __u32 bridging; /* frames that a bridge passes on may be forwarded */
 
-/* Programs that weir_xdp_onward goes on with: one. */
+/* Programs to which weir_xdp_onward continues: one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -20,8 +20,8 @@ struct {
 } xdp_parts SEC(".maps");
 
 /*
- * Reasons against routing a frame that say nothing about bridging it: another address, no IP, and
- * PPPoE that is not taken off here.
+ * Reasons against routing a frame that do not prevent bridging it: another address, no IP, and
+ * PPPoE that stays in place here.
  */
 always_inline int bridge_may(int reason)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The programs that take over from weir_xdp, weir_tc and weir_witness what is bridged: see
- * bridge.h. Loaded only where it is asked for.
+ * The programs that handle bridged frames instead of weir_xdp, weir_tc and weir_witness: see
+ * bridge.h. Loaded only on request.
  */
 #pragma once
 
@@ -40,8 +40,8 @@ always_inline int bridge_retag_xdp(struct xdp_md *ctx, const struct crossing *c,
 	if (xdp_make_room(ctx, (int)(tags * TAG_SIZE) - (int)c->shift, FRAME_MIN))
 		return -1;
 	/*
-	 * By hand: clang 14 cuts the value to 32 bits again, and the verifier no longer knows that
-	 * it is a pointer.
+	 * By hand: clang 14 cuts the value to 32 bits again, and the verifier then forgets that the
+	 * value is a pointer.
 	 */
 	asm volatile("%[end] = *(u32 *)(%[ctx] + %[at])"
 		     : [end] "=r"(end)
@@ -76,8 +76,8 @@ int weir_bridge_xdp(struct xdp_md *ctx)
 	if (!reason) {
 		len -= L3_ETHERNET + c.shift;
 		/*
-		 * In several buffers: Linux 5.18 to 6.2 send none such, later ones by devices that
-		 * can.
+		 * Frames in several buffers: Linux 5.18 to 6.2 send none, later versions do by
+		 * devices that support them.
 		 */
 		if (buffers && bpf_xdp_get_buff_len(ctx) != f.len)
 			reason = REASON_HOOK;
@@ -99,9 +99,10 @@ int weir_bridge_xdp(struct xdp_md *ctx)
 #define PRINT_SIZE 28
 
 /*
- * A number by which the witness knows a frame again: of two stations that talk in several VLANs at
- * once it must not take one frame for another. From the payload, which no bridge changes: of IP
- * over TCP or UDP this takes in identification, ports and sequence number. 0: too short.
+ * Computes a number by which the witness recognises a frame: if two stations talk in several VLANs
+ * at once, the witness must not mistake one frame for another. Made of the payload, which no bridge
+ * changes: for IP over TCP or UDP it includes identification, ports and sequence number. 0: too
+ * short.
  */
 always_inline __u32 bridge_print(struct __sk_buff *skb, __u32 at)
 {
@@ -117,8 +118,8 @@ always_inline __u32 bridge_print(struct __sk_buff *skb, __u32 at)
 }
 
 /*
- * Bytes behind the EtherType; of a super-packet those of one segment, as far as its headers are
- * known: the whole has no limit.
+ * Returns the bytes behind the EtherType; for a super-packet those of one segment, as far as its
+ * headers are known: the whole has no limit.
  */
 always_inline __u32 bridge_len(struct __sk_buff *skb, const struct crossing *c)
 {
@@ -146,8 +147,8 @@ always_inline __u32 bridge_len(struct __sk_buff *skb, const struct crossing *c)
 }
 
 /*
- * Describes an skb, in its frame and beside it. Everything up to the EtherType must be directly
- * readable.
+ * Describes an skb, in its frame and in its metadata. Everything up to the EtherType must be
+ * directly readable.
  */
 always_inline int bridge_skb(struct __sk_buff *skb, struct frame *f, struct meta_tag *meta)
 {
@@ -182,7 +183,10 @@ always_inline void bridge_try(struct __sk_buff *skb, const struct crossing *c,
 		WRITE_ONCE(t->epoch, p->epoch);
 }
 
-/* Other tags than it came with. Half way, only memory can run out: the frame is lost then. */
+/*
+ * The frame leaves with other tags than it came with. Half way, only memory can run out: the frame
+ * is lost then.
+ */
 always_inline int bridge_retag_tc(struct __sk_buff *skb, const struct crossing *c,
 				  const struct hop *hop)
 {
@@ -237,7 +241,7 @@ int weir_bridge_tc(struct __sk_buff *skb)
 	return bpf_redirect(p.hop->key.ifindex, 0);
 }
 
-/* Notes a pair that a bridge passed on, for user space to make known. */
+/* Notes a pair between which a bridge forwarded a frame, for user space to install. */
 always_inline void bridge_note(const struct frame *f)
 {
 	struct pair_key key;
@@ -340,7 +344,7 @@ always_inline int bridge_heard(struct __sk_buff *skb)
 	}
 	reason = prove(flow, 0, t, hop, slot, epoch, bridge_len(skb, &c), 0);
 	t->reason = reason;
-	t->epoch = 0; /* heard: one trial, one proof */
+	t->epoch = 0; /* used: one trial, one proof */
 	return reason;
 }
 

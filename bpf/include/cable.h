@@ -10,15 +10,15 @@
 #define CABLES 32 /* ports watched at a time: a power of two */
 #define CABLE_STATIONS 16
 #define CABLE_VLANS 8
-#define CABLE_OCTETS 320 /* of a frame that is kept as a text */
+#define CABLE_OCTETS 320 /* of a frame kept as a text */
 #define CABLE_OWN_MAX 256
 #define CABLE_NO_VLAN 0xffff
 /*
- * IPv6 extension headers of a packet that are followed: hosts have no use for as many. Each costs
- * a guarded port another look into the frame.
+ * IPv6 extension headers of a packet that are followed: hosts never use as many. Each costs a
+ * guarded port another read of the frame.
  */
 #define CABLE_HEADERS 8
-/* A number is there, beside a value that may be 0: of a MAC, of a VLAN. */
+/* Marks a number as present, as its value may be 0: a MAC, a VLAN. */
 #define CABLE_MAC_BIT 48
 #define CABLE_VLAN_BIT 16
 
@@ -36,7 +36,7 @@ enum cable_sort {
 	CABLE_PADI,                 /* PPPoE: PADI, PADR */
 	CABLE_DHCP_SERVER,          /* BOOTP reply to port 68 */
 	CABLE_DHCP_CLIENT,          /* BOOTP request to port 67 */
-	CABLE_DHCP6_SERVER,         /* to port 546: clients look at no other (RFC 7610, 5) */
+	CABLE_DHCP6_SERVER,         /* to port 546: clients ignore all others (RFC 7610, 5) */
 	CABLE_ROUTER_ADVERTISEMENT, /* ICMPv6 134 */
 	CABLE_ROUTER_SOLICITATION,  /* ICMPv6 133 */
 	CABLE_LLDP,
@@ -53,8 +53,9 @@ enum cable_sort {
 };
 
 /*
- * Beside a sort: what the frame carries is hidden from us, and a host may find a server's message
- * in it all the same (RFC 7113, 3; RFC 7610, 5; CVE-2021-27853, 27854, 27861, 27862).
+ * In addition to a sort: the content of the frame is hidden from weir, and a host may find a
+ * server's message in it all the same (RFC 7113, 3; RFC 7610, 5; CVE-2021-27853, 27854, 27861,
+ * 27862).
  */
 #define CABLE_HIDDEN 0x80
 
@@ -108,8 +109,8 @@ struct cable {
 	 * outlive the daemon that shut it.
 	 */
 	__u32 until;
-	__u32 more; /* there were stations without a place */
-	/* frames that the gate kept from coming in, and from going out */
+	__u32 more; /* there were stations without a slot */
+	/* frames that the gate stopped, incoming and outgoing */
 	__u64 dropped_in, dropped_out;
 	__u64 station[CABLE_STATIONS]; /* MAC as a number | 1 << CABLE_MAC_BIT; 0: free */
 	__u32 vlan[CABLE_VLANS];       /* number | 1 << CABLE_VLAN_BIT; 0: free */

@@ -25,7 +25,7 @@ always_inline __u64 cable_mac(const __u8 *octet)
 
 /*
  * Copies octets `from` on, if they belong to a packet that ends at `end`; else returns not 0.
- * Octets behind the end are padding: a host does not read on there, and neither may this.
+ * Octets behind the end are padding: hosts do not read them, and this function must not either.
  */
 always_inline int cable_within(struct __sk_buff *skb, __u32 from, __u32 end, void *to, __u32 octets)
 {
@@ -69,7 +69,7 @@ always_inline __u32 cable_udp(struct __sk_buff *skb, __u32 at, __u32 end, int ip
 	return CABLE_IP;
 }
 
-/* Returns the end of a packet of so many octets at `at`. GRO makes some with a length of 0. */
+/* Returns the end of a packet with this length at `at`. GRO makes some with a length of 0. */
 always_inline __u32 cable_end(struct __sk_buff *skb, __u32 at, __u32 octets)
 {
 	return octets ? at + octets : skb->len;

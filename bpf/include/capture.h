@@ -59,7 +59,7 @@ struct capture_settings {
 };
 _Static_assert(sizeof(struct capture_settings) == 92, "capture_settings");
 
-/* Record for user space: as much of `octets` as was kept. */
+/* Record for user space: `octets` bytes of the packet at most. */
 struct captured {
 	__u64 when;   /* nanoseconds, CLOCK_MONOTONIC */
 	__u64 packet; /* a number that both sides of a packet share */
@@ -124,8 +124,8 @@ struct {
 } capture_states SEC(".maps");
 
 /*
- * Always 0, and not on the stack: what a branch leaves there keeps the verifier from seeing that
- * the program goes on as without it.
+ * Always 0, and not on the stack: a value that a branch leaves there keeps the verifier from seeing
+ * that the program continues as without the branch.
  */
 const volatile __u32 capture_key;
 
@@ -213,15 +213,15 @@ always_inline __u32 capture_flow(const struct capture_settings *c, __u32 ref)
 	return capture_flow4(c, slot / FLOW_WAYS, slot % FLOW_WAYS);
 }
 
-/* Takes a token, if there is one. Never far below 0, however long user space is away. */
+/* Takes a token, if any. Never far below 0, however long user space is away. */
 always_inline int capture_token(struct capture_settings *c)
 {
 	return READ_ONCE(c->tokens) > 0 && (__s32)__sync_fetch_and_add(&c->tokens, -1) > 0;
 }
 
 /*
- * Bytes of a packet that are kept. In a form from which older verifiers, too, see that these are 1
- * to CAPTURE_OCTETS.
+ * Returns the number of bytes captured of a packet, in a form from which older verifiers, too, see
+ * that it is 1 to CAPTURE_OCTETS.
  */
 always_inline __u32 capture_keep(const struct capture_settings *c, __u32 len)
 {
@@ -314,7 +314,7 @@ always_inline void capture_send(struct capture_state *s)
 
 	if (n > CAPTURE_OCTETS)
 		return; /* for the verifier */
-	/* User space looks by itself: it need not be woken for each packet. */
+	/* User space polls the ring: it need not be woken for each packet. */
 	if (!ring || bpf_ringbuf_output(ring, &s->record, CAPTURED_HEAD + n, BPF_RB_NO_WAKEUP))
 		s->lost++;
 }
@@ -327,7 +327,7 @@ always_inline int capture_open(struct capture_state **s, struct capture_settings
 	return *c && *s;
 }
 
-/* Begins with a packet. Returns true if the incoming packet must be kept: not without a token. */
+/* Begins with a packet. Returns true if the incoming packet must be kept: never without a token. */
 always_inline int capture_begin(struct capture_state *s, const struct capture_settings *c, __u32 in)
 {
 	__u32 word = READ_ONCE(control.capture);
@@ -340,8 +340,8 @@ always_inline int capture_begin(struct capture_state *s, const struct capture_se
 }
 
 /*
- * Notes where the packet was sent. Read again from here the number is unknown to the verifier,
- * which otherwise follows each way of each bucket on its own.
+ * Notes where the packet was sent. A number that is read again from here is unknown to the
+ * verifier, which otherwise follows each way of each bucket separately.
  */
 always_inline void capture_note(struct capture_state *s, __u32 ref, __u32 out)
 {
@@ -358,7 +358,7 @@ always_inline int capture_sent(struct capture_state *s, struct capture_settings 
 	__u32 word = s->word, ref = READ_ONCE(s->flow), out = READ_ONCE(s->out);
 	struct captured *r = &s->record;
 
-	/* A capture that began after the packet came in does not have that side of it. */
+	/* A capture that began after the packet came in lacks the packet's incoming side. */
 	if (word != READ_ONCE(control.capture))
 		return 0;
 	if (!((capture_none(c->link) | capture_none(c->link ^ s->in) |
@@ -392,9 +392,9 @@ always_inline int capturing(void)
 }
 
 /*
- * Calls of the hooks, first thing and last. An incoming packet is kept before anything is known of
- * it, because every branch in between would be one more for the verifier to follow: during a
- * capture, all packets cost a little more. `out` is for those that were redirected.
+ * Calls of the hooks, at their start and end. An incoming packet is kept before parsing, because
+ * every branch in between would be one more for the verifier to follow: during a capture, all
+ * packets cost a little more. `out` is for redirected packets.
  */
 always_inline void capture_in_xdp(struct xdp_md *ctx)
 {

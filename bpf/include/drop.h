@@ -21,7 +21,7 @@ enum drop_kind {
 DROP_LIST(drop_to4, struct drop_key4);
 DROP_LIST(drop_to6, struct drop_key6);
 
-/* Ports where lists of sources count: the index of a device at the place of its port. */
+/* Ports where lists of sources apply: the index of a device in the slot of its port. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -149,13 +149,13 @@ always_inline int drop_top_fits(__u32 top, const struct port *port, __u64 in)
 	stack = bpf_map_lookup_elem(&stacks, &top);
 	if (stack && port->stack)
 		return *stack == port->stack;
-	return (in & IN_PPPOE) != 0; /* a PPP device does not tell what it stands on */
+	return (in & IN_PPPOE) != 0; /* a PPP device does not show its lower device */
 }
 
 /*
- * A packet of a tuple that netfilter drops goes to the kernel, at TC, where each packet is one skb
- * as it is for netfilter. Once all that were let through for some time were dropped, the drop is
- * cached. One that was not dropped spoils the row, and the next begins.
+ * Lets a packet of a tuple that netfilter drops go to the kernel, at TC, where each packet is one
+ * skb as it is for netfilter. If the kernel dropped all such packets for some time, the drop is
+ * cached. A packet that the kernel did not drop ends the row, and the next row begins.
  */
 always_inline void drop_try(struct drop_bucket *b, __u32 way, struct drop *d, __u64 stamp, __u64 in,
 			    __u32 epoch, const struct port *port)
@@ -240,8 +240,8 @@ always_inline int drop_learned(const struct packet *p, __u64 hash, __u64 in,
 }
 
 /*
- * Decides whether to drop a whole packet of no known flow. The kernel may answer one with TTL 1; a
- * FIN, a reset, an answer to a SYN are packets like any other: an established and forwarded
+ * Decides if a whole packet of no known flow is dropped. The kernel may answer a packet with TTL 1;
+ * a FIN, a reset, an answer to a SYN are packets like any other: an established and forwarded
  * connection has a record, and does not come here.
  */
 always_inline int drop_check(const struct frame *f, __u32 l3_at, const struct packet *p, __u64 hash,

@@ -4,9 +4,9 @@
  * (drops.bpf.c) learns them.
  *
  * A *learned* drop is one 5-tuple of which netfilter dropped every packet for a while. Only a
- * packet that netfilter drops twice takes a place. A source has DROP_SPREAD buckets and no more, so
- * that a source that scans ports pushes out its own entries, and a cached entry that still earns
- * its place is never pushed out.
+ * packet that netfilter drops twice takes a slot. A source has DROP_SPREAD buckets and no more, so
+ * a source that scans ports pushes out only its own entries. A cached entry that still drops
+ * packets is never pushed out.
  *
  * A *listed* drop is a prefix: of sources, from an nftables set that the configuration names; of
  * destinations, from a route.
@@ -50,7 +50,9 @@ struct drop {
 	__u32 tried;     /* */
 	__u32 dropped;   /* */
 	__u32 granted;   /* XDP let one through: TC, which sees it next, is to do so, too */
-	/* device at which the kernel says that they came in: the topmost one, see `stacks` */
+	/*
+	 * Ingress device of the packets, as the kernel reports it: the topmost one, see `stacks`.
+	 */
 	__u32 top;
 	__u32 ipv6; /* */
 	/* drop_permit(), where user space allows the drop to be cached; written by it alone */
@@ -88,7 +90,7 @@ struct {
 enum drop_total {
 	DROP_GONE,    /* packets dropped by entries that had to make room */
 	DROP_LEARNED, /* entries made */
-	DROP_CROWDED, /* not made: all places taken by drops that hold */
+	DROP_CROWDED, /* not made: all slots taken by drops that hold */
 	DROP_TOTALS,
 };
 
@@ -166,8 +168,9 @@ always_inline __u64 drop_stamp(__u64 id, __u64 in, __u32 epoch)
 
 /*
  * Word that user space writes into an entry whose tuple may be dropped early: conntrack has no
- * connection of it, and it goes to none of the router's own addresses. Made of this key and this
- * epoch, so that the word holds for no other tuple that gets the place meanwhile.
+ * connection of the tuple, and its destination is not one of the router's own addresses. Made of
+ * this key and this epoch, so that the word is invalid for any other tuple that gets the slot
+ * meanwhile.
  */
 always_inline __u32 drop_permit(__u64 id, __u32 epoch)
 {
@@ -181,7 +184,7 @@ always_inline int drop_is(const struct drop *d, const __u64 *key, int ipv6)
 	return !ipv6 || (d->key[2] == key[2] && d->key[3] == key[3] && d->key[4] == key[4]);
 }
 
-/* Finds the way of an entry in its bucket; DROP_WAYS without one. */
+/* Finds the way of an entry in its bucket; DROP_WAYS if missing. */
 always_inline __u32 drop_find(const struct drop_bucket *b, __u64 id, const __u64 *key, int ipv6)
 {
 	__u32 way;

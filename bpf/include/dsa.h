@@ -72,9 +72,9 @@ struct dsa_tag {
 };
 
 /*
- * The tag of a frame that came in at a conduit: REASON_NONE, or why it is the kernel's. With
- * REASON_NONE the addresses, the tag and the EtherType behind it lie within the frame. Bits that
- * the kernel does not look at are not looked at here.
+ * Reads the tag of a frame that came in at a conduit: REASON_NONE, or the reason why the kernel
+ * handles the frame. With REASON_NONE the addresses, the tag and the EtherType behind it lie within
+ * the frame. Ignores bits that the kernel ignores.
  */
 always_inline int dsa_in(const void *data, const void *end, __u32 kind, struct dsa_tag *tag)
 {
@@ -99,8 +99,8 @@ always_inline int dsa_in(const void *data, const void *end, __u32 kind, struct d
 			return REASON_TRUNCATED;
 		word = bpf_ntohs(*(const __be16 *)(data + 12));
 		/*
-		 * The device took the tag off and hands the port over apart, where no program of
-		 * ours can read it.
+		 * The device strips the tag and passes the port in metadata that no program can
+		 * read.
 		 */
 		if (word >= DSA_ETHERTYPE_MIN)
 			return REASON_TAG;

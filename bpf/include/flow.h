@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Flows: what is it? One record per direction. A record is *known* from conntrack (user space
- * writes key, translation and the peer in `trials`, then owner), *seen* at ingress (trial) and
- * *proven* at egress (witness.h). Only a proven record forwards.
+ * Flows. One record per direction. A record is *known* from conntrack (user space writes key,
+ * translation and the peer in `trials`, then owner), *seen* at ingress (trial) and *proven* at
+ * egress (witness.h). Only a proven record forwards.
  *
  * IPv4 records are one cache line, IPv6 records two. FLOW_WAYS of them are a bucket; a flow lives
  * in one of two buckets.
@@ -150,8 +150,8 @@ enum flow_flags {
 	FLOW_ADDR = 1 << 0, /* an address is translated */
 	FLOW_PORT = 1 << 1, /* a port is translated */
 	/*
-	 * proven: the kernel sends it with a mark or a priority, kept in its trial; set by the
-	 * witness
+	 * Set by the witness if the kernel sends the proven flow with a mark or a priority, which
+	 * its trial keeps.
 	 */
 	FLOW_META = 1 << 2,
 };
@@ -175,9 +175,9 @@ struct flow6 {
 _Static_assert(sizeof(struct flow6) == 128, "flow6: two cache lines");
 
 /*
- * Tags for the search in a bucket, apart from the buckets and small enough for a cache: a hash of
- * 15 bits for each live record, by 16 bits, way 0 lowest; 0 for other records. A packet of an
- * unknown flow touches no record, one of a known flow hardly another one.
+ * Tags for the search in a bucket, separate from the buckets and small enough for a cache: a hash
+ * of 15 bits for each live record, by 16 bits, way 0 lowest; 0 for other records. A packet of an
+ * unknown flow touches no record, one of a known flow rarely another one.
  */
 #define TAG_BITS 16
 #define TAG_LIVE 0x8000
@@ -215,7 +215,7 @@ struct trial {
 	__u8 ttl;  /* */
 	__u8 tos;  /* whole TOS or traffic class */
 	__u8 held; /* hold is set */
-	/* the last enum reason that kept this flow from being proven or forwarded */
+	/* The last enum reason that kept this flow from being proven or forwarded. */
 	__u8 reason;
 	/* hop by which it left once, where that may have been one of several copies */
 	__u16 once;
@@ -229,8 +229,8 @@ struct trial {
 	__u32 asked; /* this acknowledgement answers a SYN of this end */
 	__u16 paths; /* control.paths then */
 	/*
-	 * of the windows it announces (RFC 7323), and one; 0: not known, or windows are not looked
-	 * at
+	 * Window scale that this end announces (RFC 7323), plus one; 0: unknown, or windows are not
+	 * checked.
 	 */
 	__u8 scale;
 	__u8 sample;  /* enum window_sample */

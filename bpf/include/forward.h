@@ -35,8 +35,8 @@ always_inline const struct flow_delta *flow_delta(const struct flow *flow, int i
 }
 
 /*
- * The packet's flow is known but may not be forwarded now: put it on trial, for the witness to
- * compare.
+ * The packet's flow is known but may not be forwarded now: puts the packet on trial, for the
+ * witness to compare.
  */
 always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u32 ref,
 			      const struct packet *p, __u64 in, __u32 epoch, __u32 reason)
@@ -65,7 +65,7 @@ always_inline void trial_open(const struct frame *f, __u32 l3_at, int ipv6, __u3
 }
 
 /*
- * A FIN, RST or SYN goes by: conntrack decides its meaning. Until user space has received the
+ * Handles a FIN, RST or SYN: conntrack decides its meaning. Until user space has received the
  * event, nothing is proven.
  */
 always_inline void flow_hold(struct flow *f, struct trial *t)
@@ -109,7 +109,7 @@ always_inline int flow_may_come(const struct flow *flow, __u64 in)
 
 /*
  * A packet came in at another member of a bridge than before: the station has moved, and packets to
- * it must go there as well. The bridge reports that, too, unless its message was lost.
+ * it must go there as well. The bridge reports the move, too, unless its message was lost.
  */
 always_inline void flow_moved(__u32 ref)
 {
@@ -142,8 +142,8 @@ always_inline void fence_full(__u32 *word)
 }
 
 /*
- * Notes whether a PPPoE frame comes from the other end of its session; `slot`: of the port where it
- * came in.
+ * Notes if a PPPoE frame comes from the other end of its session; `slot`: of the port where the
+ * frame came in.
  */
 always_inline void session_check(const struct frame *f, __u32 slot, struct link *l)
 {
@@ -222,9 +222,9 @@ always_inline int unlike_tos(const struct frame *f, const struct link *l, const 
 }
 
 /*
- * Returns true if a packet that came as far as its flow's proof is a FIN or RST that apparently
- * neither end can have sent: all others went to the kernel before that. Checks the packet, and not
- * a mark, of which the verifier would follow both values through all that comes after.
+ * Returns true if a packet that got as far as its flow's proof is a FIN or RST that apparently
+ * neither end can have sent: all others went to the kernel before that. Checks the packet, not a
+ * mark, because the verifier would follow both values of a mark through the rest of the program.
  */
 always_inline int doubtful(const struct packet *p)
 {
@@ -232,8 +232,8 @@ always_inline int doubtful(const struct packet *p)
 }
 
 /*
- * Why a packet is not forwarded by its flow's proof. Conntrack, which was asked not to look at
- * windows, would believe a doubtful one: it is dropped.
+ * Returns the reason why a packet is not forwarded by its flow's proof. A doubtful packet is
+ * dropped: conntrack does not check windows, as requested, and would believe it.
  */
 always_inline int refused(const struct packet *p, int reason)
 {
@@ -257,10 +257,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	if (unlikely(!READ_ONCE(control.armed)))
 		return because(REASON_SILENT);
 	if (unlikely(later(now(), READ_ONCE(control.deadline)))) {
-		/*
-		 * For good, until a daemon arms again: the comparison turns round after 2^31
-		 * jiffies.
-		 */
+		/* For good, until a daemon arms again: the comparison wraps after 2^31 jiffies. */
 		WRITE_ONCE(control.armed, 0);
 		return because(REASON_SILENT);
 	}
@@ -359,8 +356,8 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 }
 
 /*
- * The length check stands apart: at TC it is a segment of a super-packet that counts. REASON_NONE
- * where it fits.
+ * The length check is separate: at TC, the length of a super-packet's segment counts. REASON_NONE
+ * if it fits.
  */
 always_inline int fits(const struct frame *f, __u32 l3_at, int ipv6, struct verdict *v,
 		       const struct packet *p, __u32 len)

@@ -4,7 +4,7 @@
 
 #include "kernel.h"
 
-const volatile __u64 hash_seed[3]; /* random, odd: a stranger cannot aim at one bucket */
+const volatile __u64 hash_seed[3]; /* random, odd: an attacker cannot aim at one bucket */
 
 /* Multiply and shift with secret odd factors; two independent bucket numbers from one product. */
 always_inline __u64 hash_mix(__u64 h, __u64 word)

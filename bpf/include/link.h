@@ -28,7 +28,10 @@ struct frame {
 #define PPP_IP 0x0021
 #define PPP_IPV6 0x0057
 
-/* this processor reads words at any address: else the verifier wants IP aligned in every frame */
+/*
+ * This processor reads words at any address; otherwise the verifier would require IP to be aligned
+ * in every frame.
+ */
 const volatile __u32 unaligned;
 
 #define SHIFT_MASK (unaligned ? 30 : 28)
@@ -87,8 +90,8 @@ always_inline __u64 nothing(__u64 unknown)
 
 /*
  * Finds IP in the frame, and the headers before it: first the tag of a switch (found before), then
- * a tag in skb metadata, then those in the frame, then PPPoE. A switch's tag takes the place of the
- * outer VLAN tag: then only one VLAN tag is known.
+ * a tag in skb metadata, then those in the frame, then PPPoE. A switch's tag takes the slot of the
+ * outer VLAN tag: then only one VLAN tag is recorded.
  */
 always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa,
 			     const struct meta_tag *meta, struct link *l)
@@ -96,7 +99,7 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa,
 	__u32 kind = meta->kind;
 	__u16 tci = meta->tci;
 	__u32 size = dsa->size;
-	/* At most DSA_GSWIP_IN_SIZE: the verifier no longer knows where a compiler spilled it. */
+	/* At most DSA_GSWIP_IN_SIZE: the verifier forgets this after the compiler spilled it. */
 	void *h = f->data + (__builtin_constant_p(size) ? size : pinned(size) & 15);
 	__u64 zero;
 	__be16 type;

@@ -74,10 +74,11 @@ struct {
 } trials SEC(".maps");
 
 /*
- * Ports and hops are sections, each a map whose one element is the whole table: an address and an
- * offset, where the lookup of an element takes four times as many instructions and has the compiler
- * save its registers. User space makes `ports` as short as ports_mask says. Older kernels want an
- * element to fit into 4 MiB (kernel/bpf/arraymap.c), so that flows and tags cannot be had this way.
+ * Ports and hops are sections, each a map whose one element is the whole table. Access takes an
+ * address and an offset, where the lookup of an element takes four times as many instructions and
+ * makes the compiler save its registers. User space makes `ports` as short as ports_mask requires.
+ * Older kernels limit an element to 4 MiB (kernel/bpf/arraymap.c), so flows and tags cannot be
+ * sections.
  */
 struct port ports[1 << PORT_SLOT_BITS] SEC(".bss.ports") __attribute__((aligned(64)));
 struct hop hops[HOPS_MAX] SEC(".bss.hops") __attribute__((aligned(64)));
@@ -90,9 +91,9 @@ struct {
 } hop_index SEC(".maps");
 
 /*
- * Device → stack: devices that stand on one another (a bridge on its members, a VLAN device on the
- * one below) share a number. The witness uses it: the kernel remembers the topmost device at which
- * a packet came in, ingress knows the lowest.
+ * Device → stack: stacked devices (a bridge and its members, a VLAN device and the lower device)
+ * share a number. The witness uses it: the kernel remembers the topmost device at which a packet
+ * came in, ingress knows the lowest.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -104,8 +105,8 @@ struct {
 
 /*
  * PPPoE sessions that the kernel was seen to send into, each one number (session_of): the kernel
- * checks the other end's address, too (net/ppp/pppoe.c). A port has SESSION_PLACES; sessions that
- * share one take turns, and packets of a session without a place go to the kernel.
+ * checks the other end's address, too (net/ppp/pppoe.c). A port has SESSION_PLACES slots; sessions
+ * that share a slot take turns, and packets of a session without a slot go to the kernel.
  */
 #define SESSION_PLACES 4
 
@@ -123,7 +124,7 @@ always_inline __u64 session_of(__u16 session, __u32 mac_first, __u16 mac_last)
 	return (__u64)session << 48 | (__u64)mac_last << 32 | mac_first;
 }
 
-/* The place of a session at the port of this slot. */
+/* Returns the slot of a session at the port of this slot. */
 always_inline __u64 *session_place(__u32 slot, __u16 session)
 {
 	__u32 index = slot * SESSION_PLACES + session % SESSION_PLACES;
@@ -132,9 +133,9 @@ always_inline __u64 *session_place(__u32 slot, __u16 session)
 }
 
 /*
- * Origin of frames of a PPPoE session (flow.in, without priorities) → the device that the kernel
- * saw their packets on: the only place where the kernel tells which PPP device a session belongs
- * to. For counters; no decision depends on it.
+ * Origin of frames of a PPPoE session (flow.in, without priorities) → the device on which the
+ * kernel saw their packets. Only here does the kernel show which PPP device a session belongs to.
+ * For counters; no decision depends on it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -188,8 +189,9 @@ always_inline int later(__u32 a, __u32 b)
 }
 
 /*
- * Returns true if `end`, which is never further ahead than `span`, still lies ahead. Unlike `later`
- * this holds for any age: an end 25 days ago (at 1000 Hz) would seem to lie ahead again.
+ * Returns true if `end`, which is never further ahead than `span`, still lies ahead. Unlike
+ * `later`, this works for any age: otherwise an end 25 days ago (at 1000 Hz) would seem to lie
+ * ahead again.
  */
 always_inline int ahead(__u32 end, __u32 span)
 {
@@ -214,7 +216,7 @@ always_inline void count_total(__u32 which, __u64 add)
 		*n += add;
 }
 
-/* The tag of a switch's frame that came in at, or leaves by, this device. */
+/* Returns the tag of a switch's frame that came in at, or leaves by, this device. */
 always_inline int port_dsa(const void *data, const void *end, const struct port *port, int out,
 			   struct dsa_tag *tag)
 {
@@ -225,7 +227,7 @@ always_inline int port_dsa(const void *data, const void *end, const struct port 
 	return out ? dsa_out(data, end, kind, tag) : dsa_in(data, end, kind, tag);
 }
 
-/* The slot of the port where a packet came in, of a number as flow.in. */
+/* Returns the slot of the port where a packet came in, from a number like flow.in. */
 always_inline __u32 in_slot(__u64 in)
 {
 	return (in >> IN_SLOT) & ((1 << PORT_SLOT_BITS) - 1);
@@ -254,15 +256,15 @@ always_inline struct port *port_find(__u32 ifindex, __u32 *slot)
 }
 
 /*
- * A hop by its number, which is below HOPS_MAX: the mask is for the verifier, as the compiler works
- * the address out before it compares.
+ * Returns a hop by its number, which is below HOPS_MAX: the mask is for the verifier, as the
+ * compiler works the address out before it compares.
  */
 always_inline struct hop *hop_of(__u32 slot)
 {
 	return pinned(&hops[pinned(slot) & (HOPS_MAX - 1)]);
 }
 
-/* A hop by its number; NULL when there is no such one. */
+/* Returns a hop by its number; NULL for an invalid number. */
 always_inline struct hop *hop_at(__u32 slot)
 {
 	return slot < HOPS_MAX ? hop_of(slot) : NULL;

@@ -77,7 +77,7 @@ _Static_assert(sizeof(struct meter_key6) == 40, "meter_key6");
 struct meter4 {
 	struct meter m;
 	struct meter_key4 key;
-	/* TCP: the sequence number behind all that was sent, by enum meter_way; 0: none yet */
+	/* TCP: the sequence number behind all sent data, by enum meter_way; 0: none yet */
 	__u32 highest[2];
 };
 _Static_assert(sizeof(struct meter4) == 64, "meter4: one cache line");
@@ -101,7 +101,7 @@ struct meter_bucket6 {
 #define METER_REF_IPV6 (1u << 31)
 
 /*
- * A station's packets that have no record: those for which none was free, and what is not IP.
+ * A station's packets without a record: IP packets for which no record was free, and other frames.
  * Counted as in a record.
  */
 struct station {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Parses packets for the meter. Unlike the fast path's parser (parse.h) this parser refuses
- * nothing: packets that it cannot tell apart are still counted.
+ * Parses packets for the meter. Unlike the fast path's parser (parse.h) this parser rejects
+ * nothing: packets without a known format are counted, too.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ const volatile __u32 meter_unaligned; /* this processor reads words at any addre
 /* Packet as the meter sees it. */
 struct metered {
 	__u64 key[5]; /* as in a record, by 64-bit words: two for IPv4, five for IPv6 */
-	__u32 ports;  /* the station's and the far one, as they lie in a key */
+	__u32 ports;  /* the station's and the remote one, as in a key */
 	__u32 where;  /* as in a key, protocol 0 */
 	__u8 proto;
 	__u8 tcp_flags;
@@ -63,8 +63,8 @@ always_inline const void *meter_octets(struct __sk_buff *skb, __u32 at, void *co
 	const void *h = (void *)(long)skb->data + at;
 
 	/*
-	 * A single pointer must be checked and read from: the verifier knows the length behind this
-	 * one only.
+	 * The check and the read must use one pointer: the verifier knows the length behind this
+	 * pointer only.
 	 */
 	asm volatile("" : "+r"(h));
 	if (meter_unaligned && h + octets <= (void *)(long)skb->data_end)
@@ -202,7 +202,7 @@ always_inline __u32 meter_headers6(struct __sk_buff *skb, __u32 at, struct meter
 	return meter_forget(size, skb->len) & HEADERS_MAX;
 }
 
-/* Fills in a packet whose IP header is at `at`. 0: it is no IP packet after all. */
+/* Fills in a packet whose IP header is at `at`. 0: not an IP packet after all. */
 always_inline int meter_ip(struct __sk_buff *skb, __u32 at, int ipv6, enum meter_way way,
 			   struct metered *p)
 {
@@ -292,8 +292,8 @@ always_inline enum metered_as meter_parse(struct __sk_buff *skb, __u32 flags, __
 }
 
 /*
- * Hardware address of the station; all zero where frames have none. Asked for where a record begins
- * only: the others have it.
+ * Returns the hardware address of the station; all zero if frames have no such address. Called only
+ * for new records: the others have it.
  */
 always_inline void meter_mac(struct __sk_buff *skb, __u32 flags, enum meter_way way, __u8 *mac)
 {

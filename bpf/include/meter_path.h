@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The meter's way of a packet: find IP (meter_parse.h), find the record, add. */
+/* Counts a packet in the meter: finds IP (meter_parse.h) and the record, and adds. */
 #pragma once
 
 #include "meter_parse.h"
@@ -25,8 +25,8 @@ always_inline void meter_tell(__u32 kind, __u32 ref, __u32 life)
 #define PORT_MDNS 5353
 
 /*
- * True if a packet may carry a name (modules/monitor/core/src/names has the list). `before` is the
- * record's former count of its way.
+ * Returns true if a packet may carry a name (modules/monitor/core/src/names has the list). `before`
+ * is the record's former packet count in this direction.
  */
 always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const struct metered *p,
 			      enum meter_way way, __u64 before)
@@ -66,7 +66,7 @@ always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const stru
 	return remote_port == 80 && (h[0] == 'G' || h[0] == 'P' || h[0] == 'H');
 }
 
-/* The ring takes pieces of sizes that the verifier knows. */
+/* The verifier needs constant sizes for pieces of the ring. */
 struct meter_copy_small {
 	struct meter_sample s;
 	__u8 payload[SAMPLE_SMALL];
@@ -100,8 +100,9 @@ always_inline void meter_sample_fill(struct __sk_buff *skb, __u32 flags, struct 
 }
 
 /*
- * One less than a length that is not 0, apart from it. Older verifiers (6.1) do not learn from `len
- * != 0` that it is 1 at least, and refuse it as a length; this plus 1 they accept.
+ * Returns one less than a length that is not 0, as a separate value. Older verifiers (6.1) do not
+ * learn from `len != 0` that the length is 1 at least, and reject it; this value plus 1 they
+ * accept.
  */
 always_inline __u32 meter_less(__u32 len)
 {
@@ -143,7 +144,7 @@ always_inline void meter_copy(struct __sk_buff *skb, __u32 flags, const struct m
 	} else if (len <= SAMPLE_LARGE) {
 		METER_COPY(meter_copy_large, SAMPLE_LARGE);
 	} else {
-		/* A super-packet may hold a whole hello of TLS. */
+		/* A super-packet may hold a whole TLS hello. */
 		if (len > SAMPLE_SUPER)
 			len = SAMPLE_SUPER;
 		METER_COPY(meter_copy_super, SAMPLE_SUPER);
@@ -178,7 +179,7 @@ always_inline void meter_rest_count(struct __sk_buff *skb, struct meter_port *po
 		__sync_fetch_and_add(&rest->link, (__u64)p->link_octets);
 }
 
-/* Claims a free record for this packet; NULL if there is none. */
+/* Claims a free record for this packet; NULL if all are taken. */
 always_inline struct meter *meter_new(struct __sk_buff *skb, __u32 flags, const struct metered *p,
 				      int ipv6, enum meter_way way, __u32 first, __u32 second,
 				      __u32 start, __u32 *ref)
@@ -218,7 +219,9 @@ always_inline struct meter *meter_new(struct __sk_buff *skb, __u32 flags, const 
 #define TCP_ACK 0x10
 #define TCP_ENDS 0x05 /* FIN, RST */
 
-/* Returns true if the packet came in at a device that leads to no uplink, or from the router. */
+/*
+ * Returns true if the packet came in at a device that leads to no uplink, or came from the router.
+ */
 always_inline int meter_from_inside(const struct __sk_buff *skb)
 {
 	__u32 from = skb->ingress_ifindex, slot = from & meter_ports_mask;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Waits of TCP for an answer, on either side of the router: a segment goes by, and the
- * acknowledgement of just that segment comes back (as tshark's tcp.analysis.ack_rtt). One segment
- * each way is timed at once, and a new one only every METER_TIMED_EVERY jiffies, so that most
- * packets touch nothing but their record. Retransmissions are not timed (Karn), but counted.
+ * Round trips of TCP, on either side of the router: a segment goes by, and the acknowledgement of
+ * exactly that segment returns (as tshark's tcp.analysis.ack_rtt). One segment in each direction is
+ * timed at once, and a new one only every METER_TIMED_EVERY jiffies, so that most packets touch
+ * nothing but their record. Retransmissions are not timed (Karn), but counted.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 #define METER_TIMED_EVERY 16 /* a power of two */
 
 /*
- * Of one record, apart from it: touched only while a segment is timed. By enum meter_way of the
- * segment that is timed.
+ * Times of one record, separate from it: touched only while a segment is timed. By enum meter_way
+ * of the timed segment.
  */
 struct meter_times {
 	__u32 mark[2];  /* the acknowledgement that is waited for */
@@ -37,7 +37,7 @@ always_inline struct meter_times *meter_times_of(__u32 ref, int ipv6)
 	return ipv6 ? bpf_map_lookup_elem(&times6, &index) : bpf_map_lookup_elem(&times4, &index);
 }
 
-/* A record's highest sequence number of one way. */
+/* A record's highest sequence number in one direction. */
 always_inline __u32 *meter_highest(struct meter *m, int ipv6, enum meter_way way)
 {
 	return ipv6 ? &((struct meter6 *)m)->highest[way] : &((struct meter4 *)m)->highest[way];

@@ -27,7 +27,7 @@ METER_MAP(stations, struct station_bucket);
 METER_MAP(meter_ports, struct meter_port);
 /*
  * Devices that lead to no uplink, each at index `ifindex & meter_ports_mask`; written by user
- * space. A device without a place here counts as one that leads to an uplink.
+ * space. A device without a slot here counts as one that leads to an uplink.
  */
 METER_MAP(meter_inside, __u32);
 
@@ -36,7 +36,7 @@ struct {
 	__uint(max_entries, 262144);
 } meter_news SEC(".maps");
 
-/* News that the ring had no room for: user space finds records by itself then. */
+/* Notifications lost because the ring was full: user space then finds records by itself. */
 __u64 meter_unsaid;
 
 always_inline __u32 meter_now(void)
@@ -76,9 +76,9 @@ always_inline void *meter_bucket(__u32 bucket, int ipv6)
 }
 
 /*
- * A record of this key that lives, among the ways of one bucket, looked at from `start` on. The
- * owner word first: a free record still has its last key, and may be claimed for another one
- * between two looks.
+ * Finds a live record of this key among the ways of one bucket, from `start` on. Reads the owner
+ * word first: a free record still has its last key, and may be claimed for another key between two
+ * reads.
  */
 always_inline struct meter *meter_look(__u32 bucket, __u32 start, const __u64 *key, int ipv6,
 				       __u32 *ref)
@@ -147,7 +147,7 @@ always_inline struct meter *meter_claim(__u32 bucket, __u32 start, int ipv6, __u
 	return NULL;
 }
 
-/* Finds or claims a station's place; NULL if there is none. */
+/* Finds or claims a station's slot; NULL if all are taken. */
 always_inline struct station *station_get(const __u8 *mac, __u32 where)
 {
 	__u64 key[2];

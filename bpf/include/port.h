@@ -16,7 +16,7 @@ enum port_flags {
 	PORT_DIRECT = 1 << 4,  /* its qdisc neither shapes nor classifies */
 	PORT_PPP_IN = 1 << 5,  /* PPPoE may be taken off what comes in here */
 	PORT_PPP_OUT = 1 << 6, /* and put on what leaves */
-	/* member of a bridge, between whose members frames may be forwarded */
+	/* Member of a bridge; frames may be forwarded between the bridge's members. */
 	PORT_BRIDGES = 1 << 7,
 	PORT_SEES_TAGS = 1 << 8, /* frames have all their tags at XDP */
 };
@@ -26,14 +26,14 @@ enum port_flags {
 /* An own hardware address. That of a VLAN device may differ from the one of the device below. */
 struct port_mac {
 	__u8 mac[6];
-	/* only for frames whose outermost VLAN id is this; of the first address: for all */
+	/* Only for frames whose outermost VLAN id is this; of the first address: for all. */
 	__u16 vlan;
 };
 
 struct port {
 	__u32 ifindex; /* 0: free slot */
 	__u32 flags;   /* enum port_flags */
-	/* devices that stand on one another share a number: see `stacks`; 0: not known */
+	/* Stacked devices share a number: see `stacks`; 0: unknown. */
 	__u32 stack;
 	__u32 macs;                     /* addresses in use */
 	struct port_mac mac[PORT_MACS]; /* frames for any other address go to the kernel */
@@ -42,4 +42,4 @@ struct port {
 };
 _Static_assert(sizeof(struct port) == 64, "port: one cache line");
 
-#define PORT_SLOT_BITS 11 /* ports have so many places at most: see `came in` in flow.h */
+#define PORT_SLOT_BITS 11 /* at most 1 << 11 port slots: see `came in` in flow.h */

@@ -104,8 +104,8 @@ always_inline void *probe_record(void *records, void *missed, struct probe_key *
 	} while (0)
 
 /*
- * The bucket of a value: the number of its bits, 0 for 0. Not inline, so that the verifier goes
- * through it once.
+ * Returns the bucket of a value: the number of its bits, 0 for 0. Not inline, so that the verifier
+ * goes through it once.
  */
 __attribute__((noinline)) int probe_bucket(__u64 value)
 {
@@ -205,8 +205,8 @@ always_inline int probe_ours(struct net_device___weir *dev)
 }
 
 /*
- * Reads an address as a number, to be compared or hashed: the verifier forbids arithmetic on the
- * pointer itself. `at`: where the address is kept.
+ * Reads an address as a number, to compare or hash it: the verifier forbids arithmetic on the
+ * pointer itself. `at`: where the address is stored.
  */
 always_inline __u64 probe_number(const void *at)
 {

@@ -28,7 +28,7 @@ int drops__kfree_skb(__u64 *arguments)
 	key.label = arguments[2];
 	if (!probe_ours(dev))
 		return 0;
-	/* Newer kernels tell by the reason what was delivered after all. */
+	/* Newer kernels show by the reason that a packet was delivered after all. */
 	if (bpf_core_enum_value_exists(enum skb_drop_reason___weir, SKB_CONSUMED) &&
 	    key.label == bpf_core_enum_value(enum skb_drop_reason___weir, SKB_CONSUMED))
 		return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Probe `qdisc-delay`: waits of packets in the root qdisc of a port, microseconds. Packets under
+ * Probe `qdisc-delay`: delays of packets in the root qdisc of a port, microseconds. Packets under
  * way are remembered by the address of their skb, in buckets of four at a hash of that address: a
- * new packet takes the place of the one that waits longest. So memory is bounded, nothing is ever
- * locked, and drops of a qdisc need no care.
+ * new packet replaces the one that waits longest. So memory is bounded, nothing is ever locked, and
+ * drops of a qdisc need no care.
  */
 #pragma once
 
@@ -181,7 +181,7 @@ __attribute__((noinline)) int qdisc_left(__u64 id, __u32 link, __u32 ethernet, _
 #define QDISC_BULK 64
 
 /*
- * Arguments: qdisc, transmit queue, number of packets, the first of them; none where the qdisc is
+ * Arguments: qdisc, transmit queue, number of packets, the first packet; none if the qdisc is
  * empty.
  */
 SEC("tp_btf/qdisc_dequeue")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shadow mode: every packet that would be forwarded goes to the kernel, and what would have been
- * sent is kept, by flow, until the witness sees what the kernel sends. Several packets of a flow
+ * Shadow mode: every packet that would be forwarded goes to the kernel. The expected packet is
+ * kept, by flow, until the witness sees the packet that the kernel sends. Several packets of a flow
  * may be under way: only the last one is compared.
  */
 #pragma once
@@ -109,7 +109,10 @@ always_inline int shadow_same_packet(const struct expectation *e, const __u8 *se
 			result |= ((__u16 *)(e)->expected)[i] ^ ((const __u16 *)(sent_at))[i]; \
 	} while (0)
 
-/* Compares what the kernel sends, by way of `link`, with what was expected of this flow. */
+/*
+ * Compares the packet that the kernel sends, by way of `link`, with the expected packet of this
+ * flow.
+ */
 always_inline void shadow_compare(const struct frame *f, __u32 shift, const struct hop_key *link,
 				  int ipv6, __u32 ref, const struct packet *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The checksum of layer 4 of a packet, for the witness: a program of its own, which comes back to
- * the witness if it is right. The verifier would go through the loop for each way that leads to it.
+ * The checksum of layer 4 of a packet, for the witness: a program of its own, which returns to the
+ * witness if the checksum is right. The verifier would go through the loop for each path that leads
+ * to it.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ struct {
 #define SUM_PART 128
 #define SUM_PARTS 72 /* packets of 9,216 bytes at most */
 
-/* Goes on with the sum, and comes back only if there is no such program. */
+/* Continues with the sum, and returns only if that program is missing. */
 always_inline void sum_first(struct __sk_buff *skb, int ipv6, __u32 l3_at, __u32 ip_len)
 {
 	skb->cb[2] = l3_at | ip_len << 8 | (ipv6 ? 1u << 31 : 0);
@@ -38,8 +39,8 @@ always_inline void sum_first(struct __sk_buff *skb, int ipv6, __u32 l3_at, __u32
 
 /*
  * Returns true if the kernel leaves the sum to the device (CHECKSUM_PARTIAL): any process can send
- * the field as it is then. No helper tells, but one leaves such a field alone and would change any
- * other (inet_proto_csum_replace_by_diff in net/core/utils.c). `at`: of the field.
+ * the field as it is then. No helper reports it, but one leaves such a field alone and would change
+ * any other (inet_proto_csum_replace_by_diff in net/core/utils.c). `at`: of the field.
  */
 always_inline int sum_unfinished(struct __sk_buff *skb, __u32 at, __u16 check)
 {
@@ -75,8 +76,8 @@ int weir_sum(struct __sk_buff *skb)
 	sum = bpf_csum_diff(NULL, 0, (__be32 *)part, SUM_PART,
 			    bpf_htons(proto) + bpf_htons(end - at));
 	/*
-	 * From a sender on this machine: the device is to do the rest, and the field has the sum so
-	 * far.
+	 * From a sender on this machine: the device will finish the sum, and the field has the sum
+	 * so far.
 	 */
 	if (check == csum_fold64(sum) &&
 	    sum_unfinished(skb, at + (proto == IPPROTO_TCP ? 16 : 6), check))

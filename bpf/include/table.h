@@ -30,8 +30,8 @@ always_inline int flow_is(const struct flow *f, const __u64 *record_key, const _
 }
 
 /*
- * The record of `way`, if it has this key. Which way it was the verifier forgets (`nothing` in
- * link.h): it followed each through all that comes after.
+ * Returns the record of `way`, if it has this key. The verifier forgets the number of the way
+ * (`nothing` in link.h): otherwise it would follow each through the rest of the program.
  */
 always_inline struct flow *flow_try(__u32 bucket, __u32 way, const __u64 *key, int ipv6)
 {
@@ -75,7 +75,7 @@ always_inline struct flow *flow_find_in(__u32 bucket, __u16 tag, const __u64 *ke
 	return NULL;
 }
 
-/* The record of a key whose hash is `h`, and its number. */
+/* Finds the record of a key whose hash is `h`, and its number. */
 always_inline struct flow *flow_find_hashed(__u64 h, const __u64 *key, int ipv6, __u32 *ref)
 {
 	__u32 mask = ipv6 ? flows6_mask : flows4_mask;
@@ -89,7 +89,7 @@ always_inline struct flow *flow_find(const __u64 *key, int ipv6, __u32 *ref)
 	return flow_find_hashed(hash_key(key, ipv6), key, ipv6, ref);
 }
 
-/* The record of a number and family; NULL when there is no such one. */
+/* Returns the record of a number and family; NULL for an invalid number. */
 always_inline struct flow *flow_of(__u32 ref, int ipv6)
 {
 	__u32 slot = ref & ~FLOW_REF_IPV6;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The TC ingress hook: an skb, perhaps a super-packet (GRO) whose checksum is not finished.
- * Checksums are changed through the kernel's helper, which knows partial and complete ones; lengths
- * that count are those of a segment.
+ * Checksums are changed through the kernel's helper, which handles partial and complete ones;
+ * lengths that count are those of a segment.
  */
 #pragma once
 
@@ -21,10 +21,10 @@ always_inline int tc_pull(struct __sk_buff *skb, __u32 need)
 }
 
 /*
- * No helper takes off what is no VLAN tag: bpf_skb_adjust_room wants IP in skb->protocol, and
- * nothing puts it there but taking a VLAN tag off, behind which IP is said to come. And a tag in
- * the frame is only taken off where skb->protocol says that it is one, as it does once the kernel
- * itself put it there, for another one on top.
+ * Only VLAN tags can be removed by a helper. bpf_skb_adjust_room requires IP in skb->protocol, and
+ * only the removal of a VLAN tag sets skb->protocol, to the type behind the tag. A tag in the frame
+ * can only be removed if skb->protocol shows a tag, as it does after the kernel itself put the tag
+ * there, for another one on top.
  */
 
 /*
@@ -61,7 +61,8 @@ always_inline int tc_make_tags(struct __sk_buff *skb, __u32 at, int two, __be16 
 }
 
 /*
- * A switch's tag becomes VLAN tags, for tc_make_tags to have the rest: the type behind it is kept.
+ * Converts a switch's tag to VLAN tags, so that tc_make_tags can handle the rest: the type behind
+ * it is kept.
  */
 always_inline int tc_dsa_to_tags(struct __sk_buff *skb, const struct link *l)
 {
@@ -116,8 +117,8 @@ always_inline int tc_dsa_push(struct __sk_buff *skb, const struct hop *hop)
 
 /*
  * Replaces the incoming link-layer header by the hop's, in a program of its own: the verifier would
- * go through it for each way that leads here. The input comes in skb->cb. Half way, only memory can
- * run out: the packet is lost then.
+ * go through it for each path that leads here. The input comes in skb->cb. Half way, only memory
+ * can run out: the packet is lost then.
  */
 always_inline int tc_link_later(struct __sk_buff *skb, int ipv6, const struct link *l, __u32 hop,
 				__u32 ip_len, __u32 ref)
@@ -150,7 +151,7 @@ always_inline int tc_pppoe_pop(struct __sk_buff *skb, const struct link *l, __be
 	if (bpf_skb_store_bytes(skb, l->shift - PPPOE_SIZE + 12, &type, sizeof(type),
 				BPF_F_RECOMPUTE_CSUM))
 		return -1;
-	/* none in the frame, of which taking it off would tell skb->protocol */
+	/* No tag in the frame whose removal would set skb->protocol. */
 	if (tags == l->meta)
 		tags = tc_tag_frame(skb, l);
 	if (tags < 0 || tc_pop(skb, tags))
@@ -221,7 +222,7 @@ always_inline int tc_pass(struct __sk_buff *skb, int reason)
 	reason += nothing(skb->len);
 	bridge_later_tc(skb, reason);
 	count_passed(reason);
-	/* Longer than IP can tell (BIG TCP): merged here, and of any flow. */
+	/* Longer than IP's length field can express (BIG TCP): merged here, and of any flow. */
 	if (reason == REASON_FRAGMENT || reason == REASON_OPTIONS || skb->len > 0xffff)
 		__sync_fetch_and_add(&unseen, (skb->len >> WINDOW_UNIT) + 1);
 	return TC_ACT_UNSPEC;
@@ -283,7 +284,7 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		return because(TC_ACT_UNSPEC);
 	check_at = l4_at + (p.proto == IPPROTO_TCP ? 16 : 6);
 	mangled = p.proto == IPPROTO_TCP ? 0 : BPF_F_MARK_MANGLED_0;
-	/* Of the kernel's helper the addresses' part of a difference is asked for by itself. */
+	/* The kernel's helper takes the addresses' part of a difference separately. */
 	addresses = v.l3_delta + (__u16)~TTL_DELTA;
 	if (v.flags & FLOW_ADDR &&
 	    bpf_l4_csum_replace(skb, check_at, 0, addresses, BPF_F_PSEUDO_HDR | mangled))

@@ -2,9 +2,9 @@
 /*
  * Round trips of TCP that is forwarded here, which the meter never sees. User space marks both
  * records of a connection (FLOW_TIMED) and gives it one of a few timers; a packet of a record
- * without a mark has no effect here. The first segments of each way after that are timed, until the
- * acknowledgement of just one of them comes back (as tshark's tcp.analysis.ack_rtt); then the marks
- * go. Retransmissions are not timed (Karn).
+ * without a mark has no effect here. After that, the first segments of each direction are timed
+ * until an acknowledgement of exactly one of them returns (as tshark's tcp.analysis.ack_rtt); then
+ * the marks are cleared. Retransmissions are not timed (Karn).
  *
  * Nothing is locked, as in the meter: two processors at once can spoil a measurement, and nothing
  * else.
@@ -62,7 +62,7 @@ always_inline __u32 timer_micros(void)
 	return bpf_ktime_get_ns() / 1000;
 }
 
-/* An acknowledgement of what went this way. */
+/* Takes an acknowledgement of data sent in direction `way`. */
 always_inline void timer_answer(struct timer_way *w, __u32 ack)
 {
 	const __u32 n = READ_ONCE(w->waiting);
@@ -85,7 +85,7 @@ always_inline void timer_answer(struct timer_way *w, __u32 ack)
 	}
 }
 
-/* A segment with a payload goes this way: `end` is the sequence number behind it. */
+/* Takes a segment with a payload in direction `way`: `end` is the sequence number behind it. */
 always_inline void timer_segment(struct timer_way *w, __u32 end, __u32 payload)
 {
 	const __u32 n = READ_ONCE(w->waiting);
@@ -112,7 +112,7 @@ always_inline void timer_segment(struct timer_way *w, __u32 end, __u32 payload)
 	WRITE_ONCE(w->waiting, n + 1);
 }
 
-/* The mark goes, while the witness may write the bytes beside it. */
+/* Clears the mark, while the witness may write the adjacent bytes. */
 always_inline void timer_unmark(__u32 ref, int ipv6)
 {
 	struct flow *flow = flow_of(ref, ipv6);
@@ -141,11 +141,11 @@ always_inline void timer_packet(const struct frame *f, __u32 l3, const struct pa
 	sent = &t->way[way];
 	answered = &t->way[!way];
 	timer_answer(answered, bpf_ntohl(tcp->ack_seq));
-	/* the parser looked at it; kept from there, each packet would pay for it */
+	/* The parser read it already; if the parser kept it, each packet would pay for that. */
 	payload = p->len - ip_size - (*((__u8 *)tcp + 12) >> 4) * 4;
 	if (payload)
 		timer_segment(sent, bpf_ntohl(tcp->seq) + payload, payload);
-	/* One way is known, and the other is too, or no segment waits there. */
+	/* True if one direction is measured, and the other is too, or has no waiting segment. */
 	if (answered->answered && (sent->answered || !sent->waiting)) {
 		timer_unmark(t->ref[0], ipv6);
 		timer_unmark(t->ref[1], ipv6);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TCP's window, as far as needed to tell a stranger's FIN or RST from one of the two ends.
- * Conntrack does not check windows (it does not see them move), so packets that no end can have
- * sent must not reach conntrack.
+ * TCP's window, as far as needed to tell a spoofed FIN or RST from one of the two ends. Conntrack
+ * does not check windows (it does not see them move), so packets that no end can have sent must not
+ * reach conntrack.
  *
  * The witness samples the numbers of each end in packets that go through the kernel. A FIN or RST
  * is compared with the last numbers of the *other* end: where a sender may be in its stream depends
@@ -16,10 +16,10 @@
 
 /* streams are measured by 256 bytes: 32 bits for all that `count` has */
 #define WINDOW_UNIT 8
-/* the stream moved 1 GiB since the sample: it says too little */
+/* The stream moved 1 GiB since the sample, which is then useless. */
 #define WINDOW_FAR (1u << (30 - 8))
 #define WINDOW_BEHIND (1u << 17) /* sent again, or overtaken */
-/* the window grew since the sample, and what was sent in it was lost on the way here */
+/* The window grew since the sample, and the data sent in it was lost on the way here. */
 #define WINDOW_AHEAD (1u << 18)
 
 enum window_sample { /* bits of trial.sample */
@@ -124,7 +124,7 @@ always_inline int window_judge(const struct segment *s, const struct flow *flow,
 	return WINDOW_AGREES;
 }
 
-/* A packet that the kernel sent: what its sender says of both streams. */
+/* Takes a packet that the kernel sent: the state of both streams as its sender reports it. */
 always_inline void window_sample(const struct segment *s, const struct flow *flow, struct trial *t,
 				 const struct flow *other, struct trial *said)
 {
@@ -133,13 +133,13 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 
 	if ((s->flags & (TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK || !t->scale)
 		return;
-	/* A sender at the place of one end must not speak for both. */
+	/* If both directions come in at one port, one sender could report for both ends. */
 	if (t->in == said->in)
 		return;
 	verdict = window_judge(s, flow, t, other, said);
 	if (verdict == WINDOW_CONTRADICTS) {
 		if (said->sample & WINDOW_AGREED)
-			/* conntrack no longer looks at windows: any host may have sent this */
+			/* conntrack no longer checks windows: any host may have sent this. */
 			return;
 		said->sample &= ~WINDOW_TAKEN; /* one of them is wrong */
 	}
@@ -158,7 +158,7 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 	    ((__s32)(s->end - t->seq) < 0 || (__s32)(s->ack - t->ack) < 0))
 		return;
 	/*
-	 * Another processor may do the same: all of it is then of packets that were on their way
+	 * Another processor may do the same: then all values are of packets that were under way
 	 * together.
 	 */
 	t->seq = s->end;
@@ -171,7 +171,7 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 		    (verdict == WINDOW_AGREES ? WINDOW_AGREED : 0);
 }
 
-/* Packets of both directions that were forwarded, of which conntrack knows nothing. */
+/* Returns the number of forwarded packets of both directions, of which conntrack knows nothing. */
 always_inline __u16 window_packets(const struct flow *flow, const struct flow *other)
 {
 	return (READ_ONCE(flow->count) >> 40) + (READ_ONCE(other->count) >> 40);
@@ -200,10 +200,10 @@ always_inline void window_heard(struct trial *t, struct trial *other)
 }
 
 /*
- * Returns true if neither end can have sent this FIN or RST. One RST answers a SYN, outside of any
- * window: of a host that knows nothing of the connection, when the other began to use its tuple
- * again. Conntrack takes it if the SYN was the last packet that it saw (`last_index` in
- * nf_conntrack_proto_tcp.c); so the RST passes if nothing went by since.
+ * Returns true if neither end can have sent this FIN or RST. An RST may answer a SYN, outside of
+ * any window: it comes from a host without this connection, after the other host began to use its
+ * tuple again. Conntrack accepts the RST if the SYN was the last packet that it saw (`last_index`
+ * in nf_conntrack_proto_tcp.c), so the RST passes if no packet went by since.
  */
 always_inline int window_forged(const struct frame *f, __u32 l3_at, int ipv6,
 				const struct packet *p, struct flow *flow, __u32 ref)

@@ -77,8 +77,8 @@ always_inline int prove(struct flow *flow, int ipv6, struct trial *t, struct hop
 	}
 	if (old == stamp) {
 		/*
-		 * The kernel now does something else. A reader may be half way through the old
-		 * proof: end it, prove with the next.
+		 * The kernel now sends the flow differently. A reader may be half way through the
+		 * old proof: end it, prove with the next packet.
 		 */
 		__sync_val_compare_and_swap(&flow->proof, old, 0);
 		return REASON_DIFFERS;
@@ -198,7 +198,7 @@ always_inline void session_learn(__u32 slot, const struct hop_key *key)
 		WRITE_ONCE(*place, session);
 }
 
-/* Notes the device by which a packet of a PPPoE session came in, as the kernel remembers it. */
+/* Notes the device on which the kernel sees packets of a PPPoE session. */
 always_inline void session_device_learn(__u64 in, __u32 device)
 {
 	__u64 key = in & IN_NETWORK;
@@ -229,8 +229,8 @@ always_inline int very_packet(struct __sk_buff *skb, const struct trial *t, cons
 /*
  * Returns true if the packet that leaves may be the one on trial, by the kernel's record of the
  * device where it came in. Packets that leave in PPPoE have no such record (ppp_start_xmit clears
- * it), and those from PPPoE have the PPP device. If that does not tell ports apart, as behind a VRF
- * or a bridge, length and identification must be those of the packet on trial.
+ * it), and those from PPPoE have the PPP device. If the record does not distinguish ports, as
+ * behind a VRF or a bridge, length and identification must be those of the packet on trial.
  */
 always_inline int came_in_there(struct __sk_buff *skb, const struct trial *t, int pppoe,
 				const struct packet *p, __u16 id)
@@ -352,8 +352,8 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 		return witness_copy(flow, t, &key, epoch);
 	}
 	/*
-	 * On trial may be a packet of the same tuple that came in elsewhere: rules may treat it
-	 * otherwise.
+	 * The packet on trial may have the same tuple but another ingress: rules may treat it
+	 * differently.
 	 */
 	if (!came_in_there(skb, t, key.form & HOP_PPPOE, &p,
 			   ipv6 ? 0 : ip_id(&f, L3_ETHERNET + l->shift)))
@@ -424,7 +424,7 @@ always_inline int witness_packet(struct __sk_buff *skb, int ipv6, const struct l
 	t->priority = skb->priority;
 	reason = prove(flow, ipv6, t, hop, slot, epoch, len, changed);
 	t->reason = reason;
-	t->epoch = 0; /* heard: one trial, one proof */
+	t->epoch = 0; /* used: one trial, one proof */
 	return reason;
 }
 
@@ -461,9 +461,9 @@ int weir_witness(struct __sk_buff *skb)
 	if (bridge_sends(skb))
 		bpf_tail_call(skb, &parts, PART_BRIDGE_WITNESS);
 	/*
-	 * Sent by a socket of this machine. One that came in may have a socket too, where its
-	 * sender is in another namespace behind a veth: only ip_rcv takes it off, and a flowtable
-	 * forwards before that.
+	 * Sent by a socket of this machine. A packet that came in may have a socket too, if its
+	 * sender is in another namespace behind a veth: only ip_rcv removes the socket, and a
+	 * flowtable forwards before that.
 	 */
 	if (skb->sk && !skb->ingress_ifindex && !rehearsal)
 		return TC_ACT_UNSPEC;

@@ -40,9 +40,9 @@ always_inline int xdp_pass(struct xdp_md *ctx, int reason, int onward)
 }
 
 /*
- * Makes the room before IP as large as the hop's header, and the frame as long as Ethernet wants
- * it. 0, or the frame is as it was: nothing is written yet, and what the ends of the frame are
- * moved over stays in memory.
+ * Makes the room before IP as large as the hop's header, and the frame as long as Ethernet
+ * requires. On 0 the frame is unchanged: nothing is written yet, and bytes that the frame's ends
+ * moved over stay in memory.
  */
 always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 {
@@ -59,7 +59,7 @@ always_inline int xdp_make_room(struct xdp_md *ctx, int grow, __u32 least)
 	return 0;
 }
 
-/* Rewrites a frame whose IP header stands where it should, and sends it. Cannot fail. */
+/* Rewrites a frame whose IP header is in its final position, and sends it. Cannot fail. */
 always_inline int xdp_send(struct xdp_md *ctx, struct frame f, int ipv6, __u32 shift,
 			   const struct packet *p, struct verdict *v)
 {
