@@ -4,7 +4,7 @@
 
 static const __u8 *octets_of;
 
-/* As the kernel's: all of them or none, and then zeros. */
+/* As in the kernel: copies all bytes, or none and then zeros. */
 static long bpf_skb_load_bytes(const void *context, __u32 from, void *to, __u32 octets)
 {
 	const struct __sk_buff *skb = context;

@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const THEIRS: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// The port under test; a neighbour's hello before and after it heard the port, and the port's own.
+/// The port under test, which received a neighbour's hello before and after its own.
 static STARTED: LazyLock<(Port, [Vec<u8>; 3])> = LazyLock::new(|| {
     let mesh = MeshKey::from_secret(&[7; 32]).expect("long enough");
     let port = |seed, mac| {

@@ -1,5 +1,5 @@
-//! Checksums twice: in full (RFC 1071), and updated as the kernel does it, function by function, so
-//! that even which of the two zeros comes out can be compared.
+//! Checksums twice: in full (RFC 1071), and updated function by function as in the kernel, so that
+//! tests can compare even which of the two zeros results.
 
 /// Computes the one's complement sum of bytes as 16-bit words in network order, folded.
 pub fn sum(octets: &[u8]) -> u16 {

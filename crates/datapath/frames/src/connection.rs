@@ -1,4 +1,4 @@
-//! Connections, and what their packets look like on either side of the router.
+//! Connections, and their packets on either side of the router.
 
 use kernel::{Mac, Protocol, Tuple};
 
@@ -6,7 +6,7 @@ use super::Frame;
 
 pub const LAN: u32 = 10;
 pub const WAN: u32 = 11;
-/// Another device of the router, which no flow uses unless a test says so.
+/// Another device of the router, used only by tests that name it.
 pub const WAN_TOO: u32 = 12;
 pub const CLIENT: Mac = [2, 0, 0, 0, 0, 1];
 pub const ROUTER_LAN: Mac = [2, 0, 0, 0, 0, 2];

@@ -32,7 +32,7 @@ pub fn get16(frame: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([frame[at], frame[at + 1]])
 }
 
-/// Makes the IPv4 header checksum right again; IPv6 has none.
+/// Corrects the IPv4 header checksum; IPv6 has none.
 pub fn mend(frame: &mut [u8]) {
     if is_ipv6(frame) {
         return;
@@ -94,7 +94,7 @@ pub fn length(frame: &mut [u8], value: u16) {
     mend(frame);
 }
 
-/// Makes the packet `octets` shorter, and leaves what is cut off as a trailer.
+/// Makes the packet `octets` shorter, and leaves the rest as a trailer.
 pub fn shorten(frame: &mut [u8], octets: u16) {
     let at = L3 + if is_ipv6(frame) { 4 } else { 2 };
     let value = get16(frame, at) - octets;

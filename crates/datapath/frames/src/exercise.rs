@@ -1,17 +1,17 @@
-//! Puts mangled frames through a router, and holds it to what must be true of every one of them:
-//! forwarded as the model says or passed unchanged, and the witness only looks. Shared by the
-//! property tests and the fuzzer.
+//! Passes mangled frames through a router, and checks that every one of them is forwarded as the
+//! model requires or passed unchanged, and that the witness changes nothing. Shared by the property
+//! tests and the fuzzer.
 
 use super::connection::{SIDES, links};
 use super::mangle::{Mangled, Place, mangled};
 use super::model::Hook;
 use super::router::{HOOKS, Outcome, Router};
 
-/// A router whose flows are proven, over and over.
+/// A router whose flows are proven again and again.
 pub struct Exercise {
     router: Router,
     rounds: u64,
-    /// Frames forwarded so far: an exercise in which none was has shown nothing.
+    /// Frames forwarded so far: an exercise without a forwarded frame has shown nothing.
     pub forwarded: u64,
 }
 
@@ -30,7 +30,7 @@ impl Exercise {
     /// Runs one frame, and then an ordinary one of each flow that is still proven.
     pub fn run(&mut self, choices: &[u8]) {
         self.recover();
-        // TCP is timed in every other round: that changes nothing.
+        // TCP is timed in every other round, without any effect.
         self.rounds += 1;
         for connection in self.router.connections.clone() {
             self.router.time(&connection, self.rounds.is_multiple_of(2));

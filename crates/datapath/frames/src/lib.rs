@@ -1,5 +1,5 @@
-//! A packet path in a namespace of its own, and frames to try it with, through BPF_PROG_TEST_RUN:
-//! for the tests of the packet path, and for fuzz/.
+//! A packet path in a namespace of its own, and frames to test it, through BPF_PROG_TEST_RUN: for
+//! the tests of the packet path, and for fuzz/.
 
 pub mod cable;
 pub mod checksum;

@@ -37,7 +37,7 @@ impl Behind {
         self.tags.len() * 4 + if self.session.is_some() { 8 } else { 0 }
     }
 
-    /// A plain frame behind it. The PPPoE length is that of what the IP header says.
+    /// Returns a plain frame behind the headers. The PPPoE length follows the IP header's length.
     pub fn put_on(&self, frame: &[u8]) -> Vec<u8> {
         let ipv6 = frame[12..14] == [0x86, 0xdd];
         let length = match ipv6 {
@@ -62,7 +62,7 @@ impl Behind {
         out
     }
 
-    /// Headers behind which a proven flow came in.
+    /// Headers of the incoming packets of a proven flow.
     pub fn of(came_in: &Encapsulation) -> Self {
         let tags = came_in.tags.iter().flatten();
         Self {

@@ -5,13 +5,13 @@ use super::connection::{LAN, SIDES, WAN, links};
 use super::edit::*;
 use super::model::Hook;
 
-/// Longer frames come in several buffers at XDP; the model knows of one.
+/// Longer frames arrive in several buffers at XDP; the model supports one.
 const LONGEST: usize = 3400;
 
-/// Place where a test puts a frame.
+/// Hook at which a test injects a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Comes in, at a hook.
+    /// Injects an incoming frame at a hook.
     In(Hook),
     /// Leaves, past the witness.
     Out,
@@ -38,7 +38,7 @@ impl Choices<'_> {
     }
 }
 
-/// The frame that `choices` describe, for one of these connections.
+/// Returns the frame that `choices` describe, for one of these connections.
 pub fn mangled(choices: &[u8], connections: &[Connection]) -> Mangled {
     let mut choices = Choices(choices.iter());
     let (what, which) = (choices.octet(), choices.octet());

@@ -1,6 +1,6 @@
-//! Forwarding, written a second time and plainly, from the standards (RFC 791, 1812, 8200, 9293,
-//! 768, 1624): what may go over the fast path, and what comes out. Compared with the packet path
-//! byte by byte; shares nothing with it.
+//! A second, plain implementation of forwarding, from the standards (RFC 791, 1812, 8200, 9293,
+//! 768, 1624): which packets may take the fast path, and the resulting packets. Compared with the
+//! packet path byte by byte; shares no code with it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -22,7 +22,7 @@ pub enum Hook {
 pub struct Way {
     pub incoming: Tuple,
     pub outgoing: Tuple,
-    /// Device it comes in at, and the address it must be sent to.
+    /// Ingress device, and the address that frames must be sent to.
     pub link: u32,
     pub mac: Mac,
     /// Headers behind which packets come in.
@@ -50,14 +50,14 @@ struct Parsed {
     end: usize,
 }
 
-/// The frame that leaves, or `None` where it is the kernel's.
+/// Returns the outgoing frame, or `None` if the kernel handles the packet.
 pub fn forward(hook: Hook, link: u32, ways: &[Way], frame: &[u8]) -> Option<Vec<u8>> {
     let (behind, plain) = Behind::take_off(frame)?;
     let parsed = parse(&plain)?;
     let way = ways
         .iter()
         .find(|w| w.incoming == parsed.tuple && w.link == link && w.behind == behind)?;
-    // RFC 2516: a session is with one station.
+    // RFC 2516: a session has one other station.
     let station = if link == LAN { CLIENT } else { SERVER };
     let allowed = frame[..6] == way.mac
         && (behind.session.is_none() || frame[6..12] == station)
@@ -206,8 +206,8 @@ fn rewrite(hook: Hook, way: &Way, parsed: &Parsed, frame: &[u8]) -> Vec<u8> {
     let mut out = exit.put_on(&out);
     let (end, grown) = (out.len(), frame.len() - parsed.end);
     match hook {
-        // A frame that was long enough for Ethernet stays so, one that gets another header becomes
-        // so; blank where it is not packet.
+        // A frame that was long enough for Ethernet stays long enough, and one that gets another
+        // header becomes so; padding is zero.
         Hook::Xdp if exit.octets() != way.behind.octets() => out.resize(end.max(60), 0),
         Hook::Xdp => out.resize(end.max((end + grown).min(60)), 0),
         // The outermost tag waits in the skb's metadata until the device sends it.
@@ -219,8 +219,8 @@ fn rewrite(hook: Hook, way: &Way, parsed: &Parsed, frame: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A header with just enough of an IP packet behind it for its PPPoE length, which is not looked
-/// at, to be right.
+/// Returns a header with just enough of an IP packet behind it to make its PPPoE length, which is
+/// not checked, correct.
 fn with_ip(header: &[u8]) -> Vec<u8> {
     let mut frame = header.to_vec();
     let ipv6 = matches!(header[header.len() - 2..], [0x86, 0xdd] | [0x00, 0x57]);

@@ -20,8 +20,8 @@ const TC_PASS: u32 = u32::MAX;
 const TC_REDIRECT: u32 = 7;
 const TC_DROP: u32 = 2;
 pub const HOOKS: [Hook; 2] = [Hook::Xdp, Hook::Tc];
-/// Tries before a proof counts as refused: a test may lose the processor for longer than a packet
-/// may be under way.
+/// Number of attempts before a proof counts as refused: a test may lose the processor for longer
+/// than a packet may be under way.
 const TRIES: u32 = 2000;
 
 /// Moves this thread into a fresh namespace with the devices of a router.
@@ -83,7 +83,7 @@ impl Router {
         Self::sized(options, 64)
     }
 
-    /// Makes a router with room for so many connections of each family.
+    /// Creates a router with room for this many connections of each family.
     pub fn sized(options: Options, connections: u32) -> Self {
         namespace();
         let sizes = Sizes::new(connections, connections, &[LAN, WAN]);
@@ -126,7 +126,7 @@ impl Router {
         router
     }
 
-    /// Makes a connection known.
+    /// Installs a connection.
     pub fn connect(&mut self, original: Tuple, reply: Tuple) -> Result<Connection, Error> {
         let id = self.next.replace(self.next.get() + 1);
         self.path.install(id, &original, &reply)?;
@@ -226,7 +226,7 @@ impl Router {
         reasons.first().copied()
     }
 
-    /// Packets passed so far, by reason.
+    /// Returns the packets passed so far, by reason.
     fn counts(&self) -> Vec<u64> {
         let totals = self.path.totals().expect("counters");
         let n = |counts: &std::collections::BTreeMap<Reason, u64>, reason| {
@@ -248,8 +248,8 @@ impl Router {
         self.path.read(connection.id).expect("known")[side as usize].proven
     }
 
-    /// A packet comes in, and leaves as it does through the kernel; what the witness says. Again,
-    /// where the trial was too old.
+    /// Passes a packet in, and out as the kernel forwards it; returns the witness' verdict. Repeats
+    /// if the trial was too old.
     pub fn witnessed(
         &mut self,
         connection: &Connection,
@@ -355,8 +355,8 @@ impl Router {
         ways
     }
 
-    /// Runs a frame and compares with the model: forwarded exactly where the model says so, as the
-    /// same bytes. The outcome.
+    /// Runs a frame and compares with the model: forwarded exactly if the model forwards it, with
+    /// the same bytes. Returns the outcome.
     pub fn compare(&mut self, hook: Hook, link: u32, frame: &[u8]) -> Outcome {
         let ways = self.ways();
         let expected = model::forward(hook, link, &ways, frame);

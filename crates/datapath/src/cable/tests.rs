@@ -39,7 +39,7 @@ fn both_lists_of_sorts_are_the_same() {
     assert_eq!(SORTS, FrameClass::ALL.len());
 }
 
-/// The programs look for a device where user space puts it; they cannot where two share a place.
+/// The programs look for a device where user space puts it; they cannot if two share a slot.
 #[test]
 fn places_are_as_many_as_a_mask_has() {
     assert!(PORTS.is_power_of_two());

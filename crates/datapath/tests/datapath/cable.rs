@@ -1,5 +1,5 @@
-//! The classifier of cables, one frame at a time by BPF_PROG_TEST_RUN: of what sort each is, what
-//! is kept of it, and what the gate lets pass. Needs root.
+//! The classifier of cables, one frame at a time by BPF_PROG_TEST_RUN: the sort of each frame, the
+//! kept parts of it, and the gate's verdict. Needs root.
 
 mod guard;
 
@@ -21,7 +21,7 @@ use weir_datapath::{Datapath, Hook, Options, Port, Sizes};
 const LIMIT: Duration = Duration::from_secs(10);
 /// `lo`, which every network namespace has.
 const LINK: u32 = 1;
-/// Two notes of one sort are so far apart, or further: a tick of the kernel's clock.
+/// Minimum time between two notes of one sort: a tick of the kernel's clock.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A network namespace of this thread's own, in which `lo` is watched.
@@ -82,7 +82,7 @@ fn is(cables: &mut Cables, name: &str, frame: &[u8], sort: FrameClass, vlan: Opt
     assert_eq!(record.lldp, text(FrameClass::Lldp), "{name}");
     assert_eq!(record.cdp, text(FrameClass::Cdp), "{name}");
     assert_eq!(record.mndp, text(FrameClass::Mndp), "{name}");
-    // A hello of this router shows from which port it comes back.
+    // A hello of this router shows the port from which it returns.
     let own_hello = sort == FrameClass::Own && frame.windows(4).any(|octets| octets == b"weir");
     let hello = if own_hello {
         frame
@@ -239,7 +239,8 @@ fn an_idle_gate_and_one_that_is_over_do_nothing() {
     assert!(!comes_in(&mut cables, &arp) && !leaves(&mut cables, &arp));
 }
 
-/// At a well-known port, frames to one station are left alone, and new speakers are still noticed.
+/// At a port with a known purpose, frames to one station are ignored, and new speakers are still
+/// noticed.
 #[test]
 fn of_a_port_that_is_known_frames_to_groups_are_noted() {
     let mut cables = watching();
@@ -261,7 +262,7 @@ fn of_a_port_that_is_known_frames_to_groups_are_noted() {
     assert_eq!((noted.dropped_in, noted.dropped_out), (0, 0));
 }
 
-/// As many devices as there are places, whose indices want the same ones.
+/// As many devices as there are slots, with colliding indices.
 #[test]
 fn devices_do_not_take_places_from_each_other() {
     let mut cables = watching();
@@ -320,8 +321,8 @@ fn programs(name: &str, link: u32) -> [Vec<String>; 2] {
     }
     kinds.map(|kind| {
         let mut ids = [0u32; 16];
-        // SAFETY: all-zero options are valid; options and list outlive the call, and the list is as
-        // long as said. Both fields of the union are one number.
+        // SAFETY: all-zero options are valid; options and list outlive the call, and the list has
+        // the stated length. Both fields of the union are one number.
         let count = unsafe {
             let mut options: libbpf_sys::bpf_prog_query_opts = std::mem::zeroed();
             options.sz = size_of_val(&options) as libbpf_sys::size_t;
@@ -336,7 +337,7 @@ fn programs(name: &str, link: u32) -> [Vec<String>; 2] {
     })
 }
 
-/// The gate comes first, whatever was attached before and after; and it detaches whole.
+/// The gate comes first, whatever was attached before and after; and it detaches completely.
 #[test]
 fn the_gate_comes_before_all_other_programs() {
     let mut cables = watching();

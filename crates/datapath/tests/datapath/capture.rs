@@ -1,4 +1,4 @@
-//! Capture: what comes out is what was forwarded, of the flows asked for, and no more of it than
+//! Capture: the output has the forwarded packets of the requested flows, and no more of them than
 //! the tokens allow. Needs root.
 
 use frames::*;
@@ -33,7 +33,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// As on the wire: with a tag that an skb had beside its bytes.
+    /// As on the wire: with a tag that an skb had in its metadata.
     fn wire(&self) -> Vec<u8> {
         let mut wire = self.octets.clone();
         if let Some((kind, tci)) = self.tag {
@@ -158,7 +158,7 @@ fn prove(router: &mut Router, connection: &Connection, side: Side, comes: &[u8],
     panic!("{}: never proven", connection.original);
 }
 
-/// A snap length cuts what is kept, and not what is said of the length; one side can be asked for.
+/// A snap length cuts the captured bytes, not the reported length; one side can be selected.
 #[test]
 fn the_first_octets_of_one_side() {
     let mut router = Router::standard();
@@ -208,7 +208,7 @@ fn padding_is_on_one_side_only() {
     }
 }
 
-/// A super-packet says of how many segments it is.
+/// A super-packet reports the number of its segments.
 #[test]
 fn a_super_packet_is_one_record() {
     let mut router = Router::standard();
@@ -376,7 +376,7 @@ fn a_full_ring_loses_and_counts() {
     router.path.captures.end(&mut capture);
 }
 
-/// After the end nothing is captured, and what is left of one capture is not in the next.
+/// After the end nothing is captured, and no packet of one capture is in the next.
 #[test]
 fn a_capture_ends() {
     let mut router = Router::standard();

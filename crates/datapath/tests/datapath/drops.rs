@@ -1,6 +1,6 @@
-//! Dropping early by lists: which packets fall under one, which never do, and how many go to the
-//! kernel all the same. Single packets through BPF_PROG_TEST_RUN. Needs root. Learned drops take a
-//! kernel that drops: tests/netns/drops.rs.
+//! Early drops by lists: which packets match a list, which never do, and how many go to the kernel
+//! all the same. Single packets through BPF_PROG_TEST_RUN. Needs root. tests/netns/drops.rs tests
+//! learned drops, which need a kernel that drops.
 
 use frames::*;
 use kernel::Prefix;
@@ -9,7 +9,7 @@ use weir_datapath::{DropEntry, DropKinds, DropList};
 const XDP_DROP: u32 = 1;
 const TC_SHOT: u32 = 2;
 
-/// Nearly never a sample: the first packet, one in 2^20, and one an hour.
+/// Almost no samples: the first packet, one in 2^20, and one an hour.
 const HARD: DropEntry = DropEntry {
     except: false,
     every: 1 << 20,
@@ -58,7 +58,7 @@ fn dropped(router: &mut Router, hook: Hook, link: u32, frame: &[u8]) -> bool {
     run.expect("runs").0 == drop
 }
 
-/// From a stranger to the server, through the LAN's port.
+/// Returns a datagram from an unknown host to the server, through the LAN's port.
 fn udp(source: &str, destination: &str) -> Frame {
     let tuple = tuple(Udp, source, 1000, destination, 2000);
     Frame::new(CLIENT, ROUTER_LAN, tuple)

@@ -1,5 +1,5 @@
-//! Packet in, verdict, packet out: what the programs do with single packets, through
-//! BPF_PROG_TEST_RUN. Needs root. docs/limits.md says which trap is tested where.
+//! Packet in, verdict, packet out: the behaviour of the programs for single packets, through
+//! BPF_PROG_TEST_RUN. Needs root. docs/limits.md lists the traps with their tests.
 
 // The tables have one line a case.
 #[rustfmt::skip]

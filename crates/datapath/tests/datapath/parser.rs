@@ -1,5 +1,5 @@
 //! Arbitrary frames through every program: only frames that the model forwards are forwarded, and
-//! with the same bytes; passed frames stay unchanged; the witness only looks. Needs root.
+//! with the same bytes; passed frames stay unchanged; the witness changes nothing. Needs root.
 
 use std::cell::RefCell;
 
@@ -41,7 +41,7 @@ fn random_octets_are_passed_unchanged() {
     });
 }
 
-/// The choices reach every place, and both verdicts: else the tests above would show little.
+/// The choices reach every hook, and both verdicts: otherwise the tests above would show little.
 #[test]
 fn the_mangler_reaches_everything() {
     let connection = Connection {

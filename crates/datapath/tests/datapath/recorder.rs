@@ -13,7 +13,7 @@ use lab::{Error, Lab, Options, Tap};
 use monitor_core::probes::{self, Ledger};
 use weir_datapath::recorder::{BUCKETS, KernelTypes, Record, Recorder, Subject};
 
-/// Long, as it may be in an emulated machine on a busy one.
+/// Long, for an emulated machine on a busy one.
 const LIMIT: Duration = Duration::from_secs(60);
 
 struct Scene {
@@ -24,7 +24,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Result<Self, Error> {
-        // Hosts that say nothing by themselves.
+        // Hosts that send nothing by themselves.
         let lab = Lab::gateway(&Options {
             raw: true,
             nat: false,
@@ -128,7 +128,7 @@ fn drops_are_counted_by_reason_port_and_station() -> Result<(), Error> {
     let client = mac("client", "eth0");
     let other = [2, 0, 0x5e, 0x10, 0, 9];
     let netfilter = |station| scene.subject("lan0", "NETFILTER_DROP", station);
-    // In the way, and on the way out: both count for where they came from.
+    // On arrival, and on the way out: both count for their origin.
     scene.send(&scene.frame(client, SERVER, 64, 9999), 30)?;
     scene.send(&scene.frame(client, SERVER6, 64, 9999), 7)?;
     scene.send(&scene.frame(client, SERVER, 64, 9998), 5)?;
@@ -161,7 +161,7 @@ fn drops_are_counted_by_reason_port_and_station() -> Result<(), Error> {
     Ok(())
 }
 
-/// The reasons' names differ between kernels; that it is one of the right ones does not.
+/// The reasons' names differ between kernels; the observed one must be among the right ones.
 #[test]
 fn what_cannot_be_forwarded_is_dropped_for_a_reason() -> Result<(), Error> {
     let client = mac("client", "eth0");
@@ -190,7 +190,7 @@ fn what_cannot_be_forwarded_is_dropped_for_a_reason() -> Result<(), Error> {
     Ok(())
 }
 
-/// Forged stations take all room: then ports are counted, sums hold, and idle records make room
+/// Forged stations occupy all slots: then ports are counted, sums hold, and idle records make room
 /// again.
 #[test]
 fn made_up_stations_take_nothing_away() -> Result<(), Error> {
@@ -256,9 +256,9 @@ fn asked(subject: probes::Subject) -> Subject {
     }
 }
 
-/// Packets of 1000 bytes and their headers, through a bucket that takes one such packet each tenth
-/// of a second: each waits a tenth longer than the one before, less what the bucket had, and what
-/// it took to send them.
+/// Packets of 1000 bytes and their headers, through a bucket that accepts one such packet each
+/// tenth of a second: each waits a tenth longer than the one before, less the bucket's content, and
+/// less the time to send them.
 #[test]
 fn delay_in_a_shaper_is_what_the_shaper_makes_it() -> Result<(), Error> {
     const PACKETS: u64 = 8;
@@ -307,7 +307,7 @@ fn delay_in_a_shaper_is_what_the_shaper_makes_it() -> Result<(), Error> {
         sum + step / 10 >= least && sum <= most,
         "{least:?} {sum:?} {most:?}"
     );
-    // The last one waited longest: below 2^n microseconds, not below 2^(n-1).
+    // The last packet waited longest: below 2^n microseconds, not below 2^(n-1).
     let last = words[1..].iter().rposition(|n| *n > 0).unwrap_or_default();
     let longest = (step * (PACKETS as u32 - 1)).saturating_sub(sending + step / 10);
     assert!((1u128 << last) >= longest.as_micros(), "{words:?}");

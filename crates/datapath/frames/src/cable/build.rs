@@ -1,9 +1,9 @@
-//! Frames of any make, from octets that a fuzzer or chance chose: tags, SNAP, options, chains of
-//! extension headers, fragments, lengths that are wrong, ends that are missing, padding.
+//! Frames of any form, from octets that a fuzzer or chance chose: tags, SNAP, options, chains of
+//! extension headers, fragments, wrong lengths, missing ends, padding.
 
 use super::sorts::*;
 
-/// Octets, each for one choice; zeros when they are used up.
+/// Octets, each for one choice; zeros when all are used.
 struct Choices<'a>(&'a [u8]);
 
 impl Choices<'_> {
@@ -116,7 +116,7 @@ fn packet6(c: &mut Choices) -> Vec<u8> {
         let (header, next) = (pair[0], pair[1]);
         let size = c.of(&[0, 0, 0, 1, 2, 31]);
         let (size, third, fourth) = match header {
-            // A first fragment, all of it or not, or a later one.
+            // A first fragment, complete or not, or a later one.
             44 => (0, c.of(&[0, 0, 0, 1]), c.of(&[0, 1, 1, 6, 8])),
             // Words of four octets, without the first two.
             51 => (size * 2, 0, 0),

@@ -1,4 +1,4 @@
-//! Frames made by hand, one of each sort and some that are nearly so.
+//! Handmade frames, one of each sort and some near misses.
 
 use cables_core::FrameClass;
 use kernel::Mac;
@@ -43,7 +43,7 @@ pub fn ipv6(next: u8, hop_limit: u8, payload: &[u8]) -> Vec<u8> {
     frame(0x86dd, &header)
 }
 
-/// LLC and the organization of SNAP, 0 for what goes on with an EtherType.
+/// Returns LLC and the organization of SNAP, 0 if an EtherType follows.
 pub fn snap(organization: u8) -> [u8; 6] {
     [0xaa, 0xaa, 3, 0, 0, organization]
 }
@@ -59,8 +59,8 @@ pub fn tagged(frame: &[u8], kind: u16, vlan: u16) -> Vec<u8> {
     [&frame[..12], &tag, &frame[12..]].concat()
 }
 
-/// A frame, its sort, and the number of octets with which that is certain; with fewer it is of the
-/// second sort.
+/// Returns frames, each with its sort and the number of octets that make the sort certain; with
+/// fewer, the frame is of the second sort.
 pub fn table() -> Vec<(&'static str, Vec<u8>, FrameClass, usize, FrameClass)> {
     use FrameClass::*;
     let cdp = [0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0, 2, 180];

@@ -1,4 +1,5 @@
-//! A guarded port: foreign servers do not come in, nor what could hide one, and all else does.
+//! A guarded port: frames of foreign servers do not come in, nor frames that could hide one, and
+//! all others do.
 
 use std::cell::RefCell;
 
@@ -12,12 +13,13 @@ use weir_datapath::cable::{Cables, Gate};
 
 use super::{LINK, comes_in, leaves, record, watching};
 
-/// Of an IPv6 extension header: the next one, and how long this one is.
+/// Returns an IPv6 extension header: the next header, and this one's length.
 const fn extension(next: u8, size: u8) -> [u8; 8] {
     [next, size, 0, 0, 0, 0, 0, 0]
 }
 
-/// A fragment header: the next header, where the fragment begins in octets, and whether more come.
+/// Returns a fragment header: the next header, the fragment's offset in octets, and true if more
+/// follow.
 fn fragment(next: u8, offset: u16, more: bool) -> [u8; 8] {
     let [high, low] = (offset | u16::from(more)).to_be_bytes();
     [next, 0, high, low, 0, 0, 0, 1]
@@ -205,7 +207,7 @@ fn nothing_hides_a_server_from_the_guard() {
     }
 }
 
-/// Frames of any make are of the sort that a plain parser says, and get in where it says so.
+/// Frames of any form get the sort of a plain parser, and come in exactly if the parser says so.
 #[test]
 fn the_classifier_sees_what_a_plain_parser_sees() {
     let cables = RefCell::new(watching());

@@ -9,8 +9,8 @@ use frames::*;
 const ANN: Mac = [2, 0, 0, 0, 0x11, 1];
 const BOB: Mac = [2, 0, 0, 0, 0x22, 2];
 const BRIDGE: Mac = [2, 0, 0, 0, 0, 9];
-/// Tries before a proof counts as refused: the machine may be busy for longer than a frame may be
-/// under way.
+/// Number of attempts before a proof counts as refused: the machine may be busy for longer than a
+/// frame may be under way.
 const TRIES: usize = 1000;
 
 /// A bridge of three members; Ann is behind the first, Bob behind the second.
@@ -35,8 +35,8 @@ fn bridged() -> Router {
     router
 }
 
-/// A frame: addresses, tags and EtherType as one row of 16-bit words, and some payload that no
-/// other `number` has.
+/// Returns a frame: addresses, tags and EtherType as one row of 16-bit words, and a payload unique
+/// to `number`.
 fn frame(to: Mac, from: Mac, words: &[u16], number: u8, payload: usize) -> Vec<u8> {
     let mut frame = [to, from].concat();
     frame.extend(words.iter().flat_map(|word| word.to_be_bytes()));
@@ -44,7 +44,7 @@ fn frame(to: Mac, from: Mac, words: &[u16], number: u8, payload: usize) -> Vec<u
     frame
 }
 
-/// As the bridge is to send it: it came in at `link`.
+/// Returns the frame that the bridge must send: it came in at `link`.
 fn leaves(router: &mut Router, out: u32, came_in: u32, frame: &[u8]) -> Option<Reason> {
     let mut fields = SkbFields {
         ingress: came_in,
@@ -179,7 +179,7 @@ fn tags_come_and_go_as_the_bridge_was_seen_to_do_it() {
         prove(&mut router, 0, (LAN, &at(came, 1)), (WAN, &at(left, 1)));
         for hook in HOOKS {
             let outcome = router.run(hook, LAN, &at(came, 2));
-            // At TC the outermost one, put on, is in the skb's metadata, which is not shown here.
+            // At TC the outermost tag, if added, is in the skb's metadata, which is not shown here.
             let shown = if hook == Hook::Tc && came != left && left.len() > 1 { &left[2..] } else { left };
             assert_eq!(outcome, Outcome::Forwarded(at(shown, 2)), "{came:x?} to {left:x?} at \
                 {hook:?}");
@@ -194,7 +194,7 @@ fn tags_come_and_go_as_the_bridge_was_seen_to_do_it() {
     }
 }
 
-/// Ethernet wants 60 bytes: where a tag is taken off a frame that had just these, XDP fills it up.
+/// Ethernet requires 60 bytes: if a frame of just this length loses a tag, XDP pads it.
 #[test]
 fn a_frame_without_its_tag_is_not_too_short() {
     let mut router = bridged();
@@ -226,8 +226,8 @@ fn what_left_is_no_proof_unless_it_is_what_came_in() {
             assert!(!proven(&mut router, 0), "{why}");
         }
     }
-    // Handed up to the bridge's own device and routed: that it is on trial as a bridged one says
-    // nothing about it.
+    // Passed up to the bridge's own device and routed: a trial as a bridged frame proves nothing
+    // about the routed one.
     for _ in 0..10 {
         router.run(Hook::Tc, LAN, &came);
         leaves(&mut router, WAN, 99, &came);
@@ -247,7 +247,7 @@ fn a_flooded_frame_proves_nothing_and_flooding_ends_a_proof() {
         assert!(!proven(&mut router, 0));
     }
     prove_ordinary(&mut router);
-    // Learned by the witness, so that it is a known hop.
+    // The witness learned it, so it is a known hop.
     let longer = frame(BOB, ANN, &[0x0800], 1, 300);
     assert_eq!(router.run(Hook::Tc, LAN, &longer), Outcome::Passed(Reason::Length));
     leaves(&mut router, WAN, LAN, &longer);

@@ -50,7 +50,7 @@ fn a_member_of_a_bridge_proves_with_two_packets() {
     }
 }
 
-/// A bridge that does not know where the station is sends to all members: weir must not choose one.
+/// A bridge without an entry for the station sends to all members: weir must not choose one.
 #[test]
 fn a_flooded_packet_proves_nothing() {
     let mut router = bridged();
@@ -78,7 +78,8 @@ fn a_flooded_packet_proves_nothing() {
     }
 }
 
-/// Weir may not send by one of the members: weir still sees the copy there, whichever comes first.
+/// Weir may not send by one of the members: weir still sees the copy there, whichever copy comes
+/// first.
 #[test]
 fn a_copy_that_leaves_where_weir_may_not_send_is_one() {
     let mut router = bridged();
@@ -97,7 +98,7 @@ fn a_copy_that_leaves_where_weir_may_not_send_is_one() {
                 assert!(!proven, "{}, by {out:?}", connection.original);
             }
         }
-        // Learned at last. The next copy ends it, also one that is the first to leave.
+        // Learned at last. The next copy ends the proof, even if it leaves first.
         for out in [[WAN, WAN_TOO], [WAN_TOO, WAN]] {
             while !router.proven(&connection, ORIGINAL) {
                 passes_once(&mut router, &connection, &[WAN]);
@@ -166,7 +167,8 @@ fn a_station_that_moves() {
     }
 }
 
-/// A bridge drops what no station can have sent; where none is, the kernel does not look.
+/// A bridge drops frames that no station can have sent; without a bridge, the kernel does not
+/// check.
 #[test]
 fn a_source_that_no_station_has_is_left_to_the_bridge() {
     let sources = [[0; 6], [0xff; 6], [1, 0, 0x5e, 0, 0, 1], [3, 0, 0, 0, 0, 0]];
@@ -201,7 +203,7 @@ fn a_source_that_no_station_has_is_left_to_the_bridge() {
     }
 }
 
-/// The kernel remembers the topmost device a packet came in by; ingress knows the lowest.
+/// The kernel remembers the topmost device where a packet came in; ingress knows the lowest.
 #[test]
 fn the_device_that_the_kernel_remembers() {
     const BRIDGE: u32 = 700;
@@ -241,7 +243,7 @@ fn the_device_that_the_kernel_remembers() {
             assert_eq!(router.proven(&connection, ORIGINAL), seen, "{device}");
         }
     }
-    // The bridge is taken apart.
+    // The bridge is dissolved.
     router
         .path
         .set_stacks(&[(LAN, 1), (BRIDGE, 3)])
@@ -254,8 +256,8 @@ fn the_device_that_the_kernel_remembers() {
     }
 }
 
-/// A router whose LAN is a member of a VRF, as is a PPP device: a packet comes in, and one leaves
-/// that may be another.
+/// A router whose LAN and a PPP device are members of a VRF: a packet comes in, and a possibly
+/// different packet leaves.
 fn in_a_vrf(
     came: &Behind,
     ingress: u32,
@@ -293,7 +295,7 @@ fn in_a_vrf(
     all
 }
 
-/// A packet with so many bytes more.
+/// Lengthens a packet by this many bytes.
 fn lengthen(frame: &mut Vec<u8>, octets: u16) {
     let at = if frame[12..14] == [8, 0] { 16 } else { 18 };
     let length = get16(frame, at) + octets;
@@ -309,7 +311,7 @@ fn lengthen(frame: &mut Vec<u8>, octets: u16) {
 const VRF: u32 = 703;
 const PPP: u32 = 704;
 
-/// Behind a VRF or a PPP device the kernel does not tell ports apart: the packet that leaves must
+/// Behind a VRF or a PPP device the kernel does not distinguish ports: the packet that leaves must
 /// be the one on trial.
 #[test]
 fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
@@ -337,7 +339,7 @@ fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
             assert!(!proven, "{name}: longer: {}: {said:?}", connection.original);
         }
     }
-    // The packet came in otherwise than over PPP.
+    // The packet did not come in over PPP.
     for (connection, said, proven) in in_a_vrf(&plain, PPP, |_, _| {}) {
         assert!(
             !proven,
@@ -347,7 +349,8 @@ fn behind_one_device_of_several_ports_only_the_same_packet_proves() {
     }
 }
 
-/// A packet is sent twice, as by `dup` in a rule: whichever comes first, neither stays proven.
+/// A packet is sent twice, as by `dup` in a rule: whichever copy comes first, neither path stays
+/// proven.
 #[test]
 fn a_packet_that_leaves_by_two_ports_proves_nothing() {
     for into_port in [true, false] {

@@ -1,5 +1,5 @@
-//! Checksums (trap 6): byte for byte what the kernel's own functions make of them, over a spread
-//! of values with all corners, and down to which of the two zeros comes out.
+//! Checksums (trap 6): equal to the results of the kernel's own functions byte for byte, over a
+//! spread of values with all corners, including which of the two zeros results.
 
 use std::net::IpAddr;
 
@@ -90,8 +90,8 @@ fn kernel_l4_check(mut check: u16, from: &Tuple, to: &Tuple) -> u16 {
     check
 }
 
-/// Translations: of the source, of the destination, of both, of the port only, and such that the
-/// difference is nothing.
+/// Translations: of the source, of the destination, of both, of the port only, and one with a
+/// difference of zero.
 fn translations() -> Vec<(&'static str, Tuple, Tuple)> {
     let mut all = Vec::new();
     for protocol in [Tcp, Udp] {
@@ -148,11 +148,11 @@ fn translations() -> Vec<(&'static str, Tuple, Tuple)> {
     all
 }
 
-/// Checksums to try: the corners, those that come out as a zero or next to one, and a spread of
-/// others.
+/// Checksums to try: the corners, those that lead to a zero or next to one, and a spread of others.
 fn values(from: &Tuple, to: &Tuple) -> Vec<u16> {
     let mut values = vec![0, 1, 2, 0xfeff, 0xff00, 0xfffe, 0xffff];
-    // The update is a bijection but for the zeros: run backwards, it gives what comes out as 0.
+    // The update is a bijection except for the zeros: run backwards, it gives the inputs that lead
+    // to 0.
     let zero = kernel_l4_check(0xffff, to, from).to_be();
     values.extend([-2i16, -1, 0, 1, 2].map(|near| zero.wrapping_add_signed(near)));
     values.extend((0..80u32).map(|i| (i * 40503 + 1) as u16));
@@ -188,7 +188,7 @@ fn layer_4_as_the_kernel_gives_it() {
                 );
             }
         }
-        // UDP: only "none" stays 0; TCP has a 0 that was computed.
+        // UDP: only the absent checksum stays 0; TCP has a computed 0.
         assert!(zeros > 0, "{name}: {from}: no zero was tried");
         router.disconnect(&connection);
         router.rested();

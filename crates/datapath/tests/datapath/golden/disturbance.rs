@@ -1,12 +1,12 @@
-//! Events that stop a proven flow at once: flags that only conntrack may judge, a daemon that is
-//! silent or says stop.
+//! Events that stop a proven flow at once: flags that only conntrack may judge, a silent daemon, or
+//! a stop by the daemon.
 
 use std::time::{Duration, Instant};
 
 use frames::*;
 
-/// FIN, RST and SYN: conntrack decides what they mean. Until the daemon has heard, neither
-/// direction proves (traps 10 and 12).
+/// FIN, RST and SYN: conntrack decides their meaning. Until the daemon has received the event,
+/// neither direction proves (traps 10 and 12).
 #[test]
 fn a_disturbed_flow_is_held() {
     for flags in [FIN | ACK, RST, SYN] {
@@ -53,9 +53,8 @@ fn a_disturbed_flow_is_held() {
     }
 }
 
-/// A reset that comes in elsewhere ends nothing, as long as the flow's port is known: a sender at
-/// another port need not be one of its ends. Conntrack decides, and reports. A reset that comes in
-/// where nothing is proven holds.
+/// A reset at another port ends nothing, as long as the flow's port is known: its sender need not
+/// be one of the ends. Conntrack decides, and reports. A reset for an unproven flow starts a hold.
 #[test]
 fn a_disturbance_counts_where_the_flow_comes_in() {
     let options = Options {
@@ -88,7 +87,7 @@ fn a_disturbance_counts_where_the_flow_comes_in() {
     }
 }
 
-/// The hold ends by itself: a keep-alive connection after a stray reset is not slow for ever.
+/// The hold ends by itself: a keep-alive connection is not slow for ever after a stray reset.
 #[test]
 fn a_hold_ends() {
     let mut router = Router::standard();
@@ -110,8 +109,8 @@ fn a_hold_ends() {
     }
 }
 
-/// However long ago it was: the clock turns round, and what was over 25 days ago (at 1000 Hz) must
-/// not seem to lie ahead.
+/// A hold that ended long ago stays ended: the clock wraps, and an end over 25 days ago (at 1000
+/// Hz) must not seem to lie ahead.
 #[test]
 fn a_hold_of_long_ago_is_over() {
     let mut router = Router::standard();
@@ -134,7 +133,7 @@ fn a_hold_of_long_ago_is_over() {
     }
 }
 
-/// A daemon that hangs or died: everything goes to the kernel (trap 26), until the daemon beats
+/// A daemon that hangs or died: all packets go to the kernel (trap 26), until the daemon beats
 /// again and the flows have proven again.
 #[test]
 fn an_overdue_heartbeat_passes_everything() {
@@ -170,8 +169,9 @@ fn an_overdue_heartbeat_passes_everything() {
     }
 }
 
-/// A flow that the kernel will treat differently from a known time on is no longer forwarded then,
-/// whether the daemon is awake or not. A beat does not resume it: only ending the proofs does.
+/// If the kernel will treat a flow differently from a known time on, forwarding ends at that time,
+/// whether the daemon is awake or not. A beat does not resume forwarding: only ending the proofs
+/// does.
 #[test]
 fn proofs_end_at_a_time_that_is_known() {
     let mut router = Router::with_four(brief(), true);
@@ -201,7 +201,7 @@ fn proofs_end_at_a_time_that_is_known() {
     }
 }
 
-/// Disarmed, everything goes to the kernel, and armed again it goes on.
+/// Disarmed, the packet path leaves all packets to the kernel; armed again, it continues.
 #[test]
 fn disarmed_passes_everything() {
     let mut router = Router::standard();

@@ -1,6 +1,6 @@
-//! DSA conduits: frames with a switch's tag, in and out. No such hardware was at hand: the tags are
-//! built here from what the kernel's taggers do (net/dsa/tag_mtk.c, tag_gswip.c, tag_qca.c;
-//! docs/dsa.md), a second time and apart from bpf/include/dsa.h.
+//! DSA conduits: frames with a switch's tag, in and out. Such hardware was not available: this test
+//! builds the tags by the code of the kernel's taggers (net/dsa/tag_mtk.c, tag_gswip.c, tag_qca.c;
+//! docs/dsa.md), independently of bpf/include/dsa.h.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ const TAGGERS: [Tagger; 3] = [Mtk, Gswip, Qca];
 /// Numbers of two ports of the switch.
 const FIRST: u8 = 1;
 const SECOND: u8 = 4;
-/// Tries before a proof counts as refused: a test may lose the processor for longer than a packet
-/// may be under way.
+/// Number of attempts before a proof counts as refused: a test may lose the processor for longer
+/// than a packet may be under way.
 const TRIES: u32 = 2000;
 
 /// A frame as the switch hands it to the conduit.
@@ -29,7 +29,7 @@ fn tagged_in(tagger: Tagger, port: u8, plain: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A frame as the kernel hands it to the conduit. MediaTek's tag takes the place of a VLAN tag's
+/// Returns a frame as the kernel passes it to the conduit. MediaTek's tag replaces a VLAN tag's
 /// type.
 fn tagged_out(tagger: Tagger, port: u8, plain: &[u8]) -> Vec<u8> {
     let mut frame = plain.to_vec();
@@ -48,14 +48,14 @@ fn put(frame: &mut Vec<u8>, at: usize, octets: &[u8]) {
     frame.splice(at..at, octets.iter().copied());
 }
 
-/// A frame that comes in, and what the kernel makes of it.
+/// An incoming frame, and the frame that the kernel sends for it.
 #[derive(Clone)]
 struct Passage {
     link: u32,
     arrives: Vec<u8>,
     out: u32,
     leaves: Vec<u8>,
-    /// TC can do it: nothing moves by qca's 2 bytes there, and only one header is put into the
+    /// TC can forward it: nothing moves by qca's 2 bytes there, and only one header is put into the
     /// frame itself.
     tc: bool,
 }
@@ -67,7 +67,7 @@ impl Passage {
         Self { tc: tagger != Qca, ..plain }
     }
 
-    /// Makes a passage with another header between Ethernet and IP on the LAN's side.
+    /// Creates a passage with another header between Ethernet and IP on the LAN's side.
     fn behind(
         tagger: Tagger,
         connection: &Connection,
@@ -91,7 +91,7 @@ impl Passage {
         Self { link, arrives, out, leaves, tc: false }
     }
 
-    /// Goes through the kernel; what the witness says.
+    /// Passes the kernel; returns the witness' verdict.
     fn witnessed(&self, router: &mut Router) -> Option<Reason> {
         for _ in 0..TRIES {
             let outcome = router.run(Hook::Tc, self.link, &self.arrives);
@@ -215,7 +215,7 @@ fn a_vlan_tag_behind_the_switchs() {
         for (name, kind) in [("802.1Q", 0x8100), ("802.1ad", 0x88a8)] {
             let place = format!("{place} {name}");
             let mut passage = Passage::behind(tagger, connection, side, |f| tag(f, kind, 0x6007));
-            // On the way out mtk's tag and the VLAN's are one.
+            // In outgoing frames, mtk's tag and the VLAN's are one.
             passage.tc = tagger == Mtk && side == Side::Reply;
             passage.prove(router, connection, side, &place);
             passage.forwards(router, &place);
@@ -224,8 +224,8 @@ fn a_vlan_tag_behind_the_switchs() {
     });
 }
 
-/// A proof has room for two tags: the switch's is one of them. On the way out mtk's tag is one with
-/// the outer.
+/// A proof has room for two tags, including the switch's. In outgoing frames, mtk's tag and the
+/// outer one are one.
 #[test]
 fn two_vlan_tags_behind_the_switchs_are_the_kernels() {
     each(|router, tagger, connection, side, place| {
@@ -258,8 +258,8 @@ fn original_unseen(side: Side) -> Option<Reason> {
     }
 }
 
-/// As a DSL router has it: PPPoE over VLAN 7 over a port of the switch. With gswip's 8 bytes that
-/// is longer than any known header.
+/// The setup of a DSL router: PPPoE over VLAN 7 over a port of the switch. With gswip's 8 bytes
+/// that is the longest header.
 #[test]
 fn pppoe_over_vlan_behind_the_switchs_tag() {
     each(|router, tagger, connection, side, place| {
@@ -358,7 +358,7 @@ fn bits_of_a_tag_that_came_in() {
 }
 
 /// A tag that the kernel does not put on a frame for one port is not sent again: HSR's copies,
-/// another switch in a row, a kernel to come.
+/// another switch in a row, future kernels.
 #[test]
 fn bits_of_a_tag_that_went_out() {
     let table: &[(Tagger, &str, Edit)] = &[
@@ -446,7 +446,8 @@ fn another_port_of_the_switch_proves_anew() {
     }
 }
 
-/// The way back follows it: the same neighbour behind another port of the switch is another hop.
+/// The reverse direction follows: the same neighbour behind another port of the switch is another
+/// hop.
 #[test]
 fn another_port_of_the_switch_is_another_hop() {
     let side = Side::Reply;

@@ -75,7 +75,7 @@ impl Dressed {
         }
     }
 
-    /// Every hook does with the frame as the model says.
+    /// Checks that every hook treats the frame as the model does.
     fn compare(&mut self, link: u32, frame: &[u8]) -> [Outcome; 2] {
         HOOKS.map(|hook| self.router.compare(hook, link, frame))
     }
@@ -141,8 +141,8 @@ fn another_header_is_the_kernels() {
     }
 }
 
-/// Every byte of the header turned over, and the frame cut anywhere: forwarded as the model says,
-/// or passed as it came.
+/// Inverts every byte of the header, and truncates the frame anywhere: forwarded as the model
+/// requires, or passed unchanged.
 #[test]
 fn mangled_headers() {
     let mut dressed = Dressed::new(Router::standard());
@@ -157,7 +157,7 @@ fn mangled_headers() {
                     dressed.compare(LAN, &mangled);
                 }
             }
-            // Newer kernels do not run a program on an skb that does not hold an IP header.
+            // Newer kernels do not run a program on an skb without an IP header.
             for length in 14..frame.len() {
                 dressed.router.compare(Hook::Xdp, LAN, &frame[..length]);
             }
@@ -165,7 +165,7 @@ fn mangled_headers() {
     }
 }
 
-/// PPPoE says how long the packet is, too. RFC 2516, section 4.
+/// PPPoE has a length of the packet, too. RFC 2516, section 4.
 #[test]
 fn pppoe_headers_that_lie() {
     let mut dressed = Dressed::new(Router::standard());
@@ -224,7 +224,8 @@ fn pppoe_headers_that_lie() {
     }
 }
 
-/// A VLAN device may have an address of its own: it is this router's in that VLAN, and in no other.
+/// A VLAN device may have its own address: the address is this router's in that VLAN, and in no
+/// other.
 #[test]
 fn a_vlan_devices_own_address() {
     const OWN: [u8; 6] = [2, 0, 0, 0, 0, 0x77];

@@ -94,7 +94,7 @@ fn fragments() {
     ]);
 }
 
-/// Trap 2: what stands between the IP header and the ports.
+/// Trap 2: headers between the IP header and the ports.
 #[test]
 fn options_and_extension_headers() {
     run(&[
@@ -135,7 +135,7 @@ fn ip_lengths() {
     ]);
 }
 
-/// Trap 3: what TCP and UDP say of theirs. Conntrack calls both lies invalid.
+/// Trap 3: lengths in TCP and UDP. Conntrack calls both false lengths invalid.
 #[test]
 fn layer_4_lengths() {
     run(&[
@@ -244,7 +244,7 @@ fn addressed_to_others() {
     ]);
 }
 
-/// Traps 8 and 9, as far as this goes: what is behind a tag or a session is the kernel's.
+/// Traps 8 and 9, as far as tested here: the kernel handles packets behind a tag or a session.
 #[test]
 fn encapsulations() {
     run(&[
@@ -295,8 +295,8 @@ fn other_tuples() {
     ]);
 }
 
-/// Trap 20: rules and queues may look at DSCP, so another DSCP proves again; ECN is the sender's
-/// and the queues'.
+/// Trap 20: rules and queues may depend on DSCP, so another DSCP proves again; ECN belongs to the
+/// sender and the queues.
 #[test]
 fn dscp_and_ecn() {
     run(&[
@@ -319,7 +319,7 @@ fn longer_than_proven() {
     ]);
 }
 
-/// Traps 3 and 6: a header whose checksum is wrong is the kernel's to drop and count.
+/// Traps 3 and 6: the kernel drops and counts a header with a wrong checksum.
 #[test]
 fn wrong_ip_checksum() {
     run(&[

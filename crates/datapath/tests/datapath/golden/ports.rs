@@ -5,8 +5,8 @@ use weir_datapath::Port;
 
 use frames::*;
 
-/// Rules may go by the device a packet came in at (trap 18: a station that roams): another one
-/// passes, and proves there.
+/// Rules may depend on the ingress device of a packet (trap 18: a station that roams): at another
+/// device, the packet passes, and proves there.
 #[test]
 fn another_port_passes_and_proves_anew() {
     let mut router = Router::standard();
@@ -21,7 +21,7 @@ fn another_port_passes_and_proves_anew() {
             "one stray packet does not end the proof",
         );
 
-        // The kernel forwards what comes in there: proven there, and no longer here.
+        // The kernel forwards packets that come in there: proven there, and no longer here.
         let leaves = connection.sent(ORIGINAL, &moved).bytes();
         let mut there = false;
         for _ in 0..1000 {
@@ -44,8 +44,8 @@ fn another_port_passes_and_proves_anew() {
     }
 }
 
-/// A way out that XDP cannot or must not send by (no ndo_xdp_xmit, a qdisc): XDP leaves it to TC
-/// (traps 20 and 23).
+/// An egress by which XDP cannot or must not send (no ndo_xdp_xmit, a qdisc): XDP leaves the packet
+/// to TC (traps 20 and 23).
 #[test]
 fn a_hop_that_needs_an_skb_is_forwarded_at_tc() {
     let mut router = Router::standard();
@@ -79,7 +79,7 @@ fn a_hop_that_needs_an_skb_is_forwarded_at_tc() {
     }
 }
 
-/// A device that is not a port, or not this one: trap 26, a device index used again.
+/// A device that is not a port, or another port: trap 26, a reused device index.
 #[test]
 fn other_devices_pass() {
     let mut router = Router::standard();
@@ -102,7 +102,7 @@ fn other_devices_pass() {
     }
 }
 
-/// Hairpin (trap 15): in and out by one device is an ordinary way.
+/// Hairpin (trap 15): in and out by one device is an ordinary path.
 #[test]
 fn in_and_out_by_one_device() {
     for (protocol, ends) in [

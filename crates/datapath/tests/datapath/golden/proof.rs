@@ -2,7 +2,8 @@
 
 use frames::*;
 
-/// Known is not enough, and one direction says nothing of the other: replies may take another way.
+/// A known flow is not enough, and one direction proves nothing about the other: replies may take
+/// another path.
 #[test]
 fn each_direction_is_proven_by_itself() {
     let mut router = Router::standard();
@@ -60,8 +61,8 @@ fn another_dscp_proves_anew() {
     }
 }
 
-/// TTLs that were witnessed are covered, and all between them: the range grows, either way (trap
-/// 1).
+/// The range of covered TTLs includes all witnessed ones and all between them: the range grows in
+/// both directions (trap 1).
 #[test]
 fn the_range_of_ttls_grows() {
     let mut router = Router::standard();

@@ -21,8 +21,8 @@ fn nth(ipv6: bool, n: u16) -> (Tuple, Tuple) {
     )
 }
 
-/// Buckets fill until both of a flow's are full. Flows with a place are forwarded right, the others
-/// are refused and stay the kernel's.
+/// Buckets fill until both of a flow's are full. Flows with a slot are forwarded correctly, the
+/// others are refused and stay with the kernel.
 #[test]
 fn full_buckets_refuse_and_the_others_forward_right() {
     let mut router = Router::sized(brief(), 16);
@@ -77,8 +77,7 @@ fn full_buckets_refuse_and_the_others_forward_right() {
     }
 }
 
-/// The tuple of a connection that ended, used by a new one: nothing of the old proof is left (trap
-/// 10).
+/// The tuple of an ended connection, used by a new one: nothing of the old proof remains (trap 10).
 #[test]
 fn a_tuple_used_again_starts_unproven() {
     let mut router = Router::standard();
@@ -110,7 +109,7 @@ fn a_tuple_used_again_starts_unproven() {
                     "the old proof lives on"
                 );
             }
-            // A packet that leaves translated in the old way proves nothing.
+            // A packet with the old translation proves nothing.
             let leaves = old.sent(ORIGINAL, &old.frame(ORIGINAL)).bytes();
             router.leave(WAN, &leaves);
             assert!(!router.proven(&new, ORIGINAL));
@@ -229,7 +228,7 @@ fn counters_survive_their_wrap() {
         packets_end << 40,
         packets_end << 40 | octets_end,
     ] {
-        // The daemon reads here; then the maximum between two readings goes by, but for one packet.
+        // The daemon reads here; then the maximum between two reads goes by, less one packet.
         let before = router.path.read(connection.id).expect("known")[0];
         maps::set_count(&connection.original, nearly);
         let jumped = router.path.read(connection.id).expect("known")[0];
@@ -252,7 +251,7 @@ fn counters_survive_their_wrap() {
     }
 }
 
-/// The growth of each direction is given out once, with its path; also that of a packet under way
+/// The growth of each direction is reported once, with its path; so is that of a packet under way
 /// when its flow ended.
 #[test]
 fn growth_is_told_once_and_outlives_its_flow() {
@@ -319,8 +318,8 @@ fn growth_is_told_once_and_outlives_its_flow() {
     );
 }
 
-/// 4096 neighbours are the most. One more proves nothing, but proven flows forward on; then all
-/// hops are forgotten and learned again.
+/// 4096 neighbours are the maximum. One more proves nothing, but proven flows still forward; then
+/// all hops are forgotten and learned again.
 #[test]
 fn hops_run_out_and_are_learned_anew() {
     let mut router = Router::standard();

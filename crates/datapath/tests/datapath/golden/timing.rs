@@ -1,5 +1,5 @@
-//! Round trips of forwarded TCP: what is timed, and that the marks go. That a mark changes no
-//! decision, `packets` and the mangled frames of parser.rs say.
+//! Round trips of forwarded TCP: which segments are timed, and that the marks are cleared.
+//! `packets` and the mangled frames of parser.rs test that a mark changes no decision.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// Each in a router of its own: what is measured in one is not another's.
+    /// Runs each case in a router of its own, so that measurements do not mix.
     fn each(mut test: impl FnMut(&mut Self)) {
         for hook in HOOKS {
             for ipv6 in [false, true] {
@@ -34,7 +34,7 @@ impl Conversation {
                     router.prove_with(&connection, side, &connection.frame(side).payload(1000));
                 }
                 router.time(&connection, true);
-                // Numbers turn round meanwhile.
+                // Numbers wrap meanwhile.
                 let sent = [u32::MAX - 150, 70_000];
                 test(&mut Self {
                     router,
@@ -57,7 +57,7 @@ impl Conversation {
         assert!(matches!(outcome, Outcome::Forwarded(_)), "{outcome:?}");
     }
 
-    /// A side says more. Gives a time before it did.
+    /// One side sends more data. Returns a time before that.
     fn say(&mut self, side: Side, payload: u32) -> Instant {
         let before = Instant::now();
         let frame = self.frame(side, self.sent[side as usize], payload as usize);
@@ -74,7 +74,7 @@ impl Conversation {
         self.forward(side, &frame);
     }
 
-    /// A side acknowledges all that the other one said, but for so many bytes.
+    /// A side acknowledges all data of the other side, less this many bytes.
     fn acknowledge(&mut self, side: Side, without: u32) {
         let mut frame = self.frame(side, 0, 0);
         let acknowledged = self.sent[1 - side as usize].wrapping_sub(without);
@@ -95,8 +95,8 @@ impl Conversation {
     }
 }
 
-/// As long as the answer took at least; at most the time since `said`, however late a busy machine
-/// was.
+/// Returns the range of the round trip: at least the time that the answer took; at most the time
+/// since `said`, however late a busy machine was.
 fn near(wait: &RoundTrip, expected: Duration, said: Instant) {
     let waited = Duration::from_micros(wait.micros.into());
     let most = said.elapsed();
@@ -110,7 +110,7 @@ fn near(wait: &RoundTrip, expected: Duration, said: Instant) {
 #[test]
 fn a_segment_and_its_acknowledgement_are_timed() {
     Conversation::each(|talk| {
-        // The first one may be sent again already: it is not timed.
+        // The first one may be a retransmission already: it is not timed.
         talk.say(SERVER_SIDE, 100);
         talk.acknowledge(ORIGINAL, 0);
         assert_eq!(talk.waits(), []);
@@ -131,7 +131,7 @@ fn a_segment_and_its_acknowledgement_are_timed() {
     });
 }
 
-/// Questions and answers: both ways are timed before the marks go.
+/// Requests and answers: both directions are timed before the marks are cleared.
 #[test]
 fn both_ways_are_timed() {
     Conversation::each(|talk| {

@@ -1,6 +1,6 @@
-//! A FIN or RST that neither end can have sent, by its sequence numbers: conntrack, which was asked
-//! not to look at windows, must not see it. It goes the way of its flow's other packets past
-//! conntrack, or nowhere.
+//! A FIN or RST that neither end can have sent, by its sequence numbers: conntrack does not check
+//! windows, as configured, and must not see the packet. The packet takes the path of its flow's
+//! other packets past conntrack, or is dropped.
 
 use frames::edit::*;
 use frames::maps::set_count;
@@ -35,7 +35,7 @@ fn numbers_of(streams: Streams, side: Side) -> (u32, u32) {
     (streams[own], streams[other])
 }
 
-/// A packet of one side as it comes in, with these numbers.
+/// Returns an incoming packet of one side, with these numbers.
 fn incoming(frame: &Frame, (sequence, acknowledged): (u32, u32)) -> Vec<u8> {
     let mut octets = frame.bytes();
     numbers(&mut octets, sequence, acknowledged);
@@ -73,7 +73,7 @@ fn speak(router: &mut Router, connection: &Connection, streams: Streams) {
     router.prove(connection);
 }
 
-/// TCP over both families, guarded, both ends heard.
+/// TCP over both families, guarded, with a sample of both ends.
 fn guarded() -> (Router, Vec<Connection>) {
     let mut router = Router::standard();
     let all = router.connections.clone();
@@ -85,8 +85,8 @@ fn guarded() -> (Router, Vec<Connection>) {
     (router, tcp)
 }
 
-/// A farewell of one side: what becomes of it. One that is forwarded leaves as any other packet of
-/// its flow does.
+/// Returns the fate of a FIN or RST of one side. A forwarded one leaves like any other packet of
+/// its flow.
 fn farewell(
     router: &mut Router,
     connection: &Connection,
@@ -202,7 +202,7 @@ fn a_doubtful_farewell_proves_nothing() {
     }
 }
 
-/// Forwarded bytes move the stream on; beyond 1 GiB nothing is known.
+/// Forwarded bytes move the stream on; beyond 1 GiB the sample is useless.
 #[test]
 fn what_was_forwarded_since_counts() {
     // The tuple identifies the counter, among all on the machine.
@@ -266,7 +266,7 @@ fn what_the_kernel_forwarded_since_counts() {
     }
 }
 
-/// Without a word of both ends, found to agree, nothing is known; nor where windows are not, or
+/// Without samples of both ends that agree, or without windows, no packet can be judged; nor after
 /// ports came and went.
 #[test]
 fn what_cannot_be_told_passes() {
@@ -290,8 +290,8 @@ fn what_cannot_be_told_passes() {
     }
 }
 
-/// Conntrack lets anything pass, and so the kernel forwards it: what a stranger says must not count
-/// as the end's word.
+/// Conntrack accepts any packet, and so the kernel forwards it: the numbers of a spoofed packet
+/// must not count as the end's.
 #[test]
 fn forged_data_moves_nothing() {
     let (mut router, connections) = guarded();
@@ -310,7 +310,8 @@ fn forged_data_moves_nothing() {
     }
 }
 
-/// The first word was a stranger's: the ends' own, which agree, take its place.
+/// The first sample was of a spoofed packet: samples of the ends themselves, which agree, replace
+/// it.
 #[test]
 fn two_that_agree_are_believed() {
     let mut router = Router::standard();
@@ -329,8 +330,8 @@ fn two_that_agree_are_believed() {
     );
 }
 
-/// A host that forgot the connection, and begins a new one with its tuple, is refused by one that
-/// did, too: with a RST that answers the SYN.
+/// A host that lost the connection, and begins a new one with its tuple, gets an RST from the other
+/// end that answers the SYN.
 #[test]
 fn a_refused_syn_is_heard_of() {
     let (mut router, connections) = guarded();
@@ -426,8 +427,8 @@ fn what_acknowledges_too_much_is_no_sample() {
     }
 }
 
-/// An attacker in the LAN who knows the connection speaks for both ends, while nothing is known of
-/// either: packets of the ends themselves still pass.
+/// An attacker in the LAN who knows the connection sends as both ends, before any sample exists:
+/// packets of the ends themselves still pass.
 #[test]
 fn who_speaks_for_both_ends_at_one_port_is_not_believed() {
     let wild = [1_234_567_890, 3_987_654_321];

@@ -16,8 +16,8 @@ const V4: fn(&Connection) -> bool = |c| !c.is_ipv6();
 const V6: fn(&Connection) -> bool = |c| c.is_ipv6();
 const TRANSLATED: &str = "192.168.1.2";
 
-/// A packet that leaves otherwise than the kernel forwards one proves nothing. `None`: the witness
-/// does not even know it for a packet of the flow.
+/// Tests a packet that leaves differently than the kernel forwards one: it proves nothing. `None`:
+/// the witness does not even assign it to the flow.
 #[test]
 fn what_leaves_otherwise_proves_nothing() {
     let table: &[Line] = &[
@@ -132,8 +132,7 @@ fn what_leaves_otherwise_proves_nothing() {
     router.prove_all();
 }
 
-/// A packet that leaves untranslated although conntrack translates (or the other way round) is no
-/// proof.
+/// A packet that leaves untranslated although conntrack translates (or vice versa) is not a proof.
 #[test]
 fn untranslated_proves_nothing() {
     let mut router = Router::standard();
@@ -177,7 +176,8 @@ fn a_trial_is_used_up() {
     assert!(!router.proven(&connection, side));
 }
 
-/// A packet that came in before a change, and leaves after it, was judged by the old rules.
+/// The kernel judged a packet by the old rules if the packet came in before a change and leaves
+/// after it.
 #[test]
 fn judged_before_a_change_proves_nothing() {
     let mut router = Router::standard();
@@ -193,7 +193,7 @@ fn judged_before_a_change_proves_nothing() {
     }
 }
 
-/// Packets that came in after a change may still be judged by what was before it, for a moment:
+/// For a moment after a change, the kernel may still judge incoming packets by the old rules:
 /// quiet.
 #[test]
 fn nothing_is_proven_while_a_change_settles() {
@@ -217,7 +217,7 @@ fn nothing_is_proven_while_a_change_settles() {
     }
 }
 
-/// Only out of a port of ours: not into a tunnel or a device that is left alone.
+/// Only out of a port of weir: not into a tunnel or an unmanaged device.
 #[test]
 fn leaving_by_another_device_proves_nothing() {
     let mut router = Router::standard();
@@ -263,15 +263,15 @@ fn weirs_own_packets_prove_nothing() {
     assert_eq!(router.path.hops_used(), 1, "no hop was learned from it");
 }
 
-/// The kernel sends a proven flow another way (a route, a neighbour): the proof ends, and the next
-/// packet proves the new way.
+/// The kernel sends a proven flow differently (a route, a neighbour): the proof ends, and the next
+/// packet proves the new path.
 #[test]
 fn another_hop_ends_the_proof() {
     let mut router = Router::standard();
     for connection in router.connections.clone() {
         let side = Side::Original;
         router.prove_with(&connection, side, &connection.frame(side));
-        // Packets that the proof does not cover go through the kernel, and tell.
+        // Packets that the proof does not cover go through the kernel, and update the proof.
         let mut frame = connection.frame(side);
         frame.payload = 300;
         let mut sent = connection.sent(side, &frame);
@@ -290,8 +290,8 @@ fn another_hop_ends_the_proof() {
     }
 }
 
-/// Two devices bring packets of one tuple (a spoofed source, say), and the rules let only one of
-/// them through. That one's leaving must not prove the other's device, whichever came last.
+/// Two devices receive packets of one tuple (one source is spoofed, say), and the rules accept only
+/// one device. A packet from that device must not prove the other device, whichever came last.
 #[test]
 fn a_packet_from_another_port_is_not_the_one_on_trial() {
     let mut router = Router::standard();
@@ -331,8 +331,8 @@ fn a_packet_from_another_port_is_not_the_one_on_trial() {
     }
 }
 
-/// The daemon ends one flow's proof (its mark changed): a packet that was under way was judged
-/// before, and must not renew it.
+/// The daemon ends one flow's proof (its mark changed): the kernel judged a packet under way before
+/// that, so the packet must not renew the proof.
 #[test]
 fn a_packet_under_way_does_not_renew_an_ended_proof() {
     let mut router = Router::standard();
