@@ -38,7 +38,7 @@ impl Changes {
                 _ => "–".into(),
             }
         };
-        // If the old way is valid again, its packets do not end.
+        // If the old path is valid again, its packets do not end.
         let last = |value| match self.goes_on {
             true => "–".into(),
             false => of(value),

@@ -1,9 +1,9 @@
-//! Router with very many flows, to measure a change: when the last packet goes the old way, and
+//! Router with very many flows, to measure a change: when the last packet takes the old path, and
 //! when weir forwards again.
 //!
 //! Generators on both sides send a packet of each flow in turn, without a pause, in pieces.
-//! Meanwhile another thread makes the change. Sinks see by a byte of a frame whether it went the
-//! old way, and note the time. Counters at the ports count the packets that the kernel sends; weir
+//! Meanwhile another thread makes the change. Sinks see by a byte of a frame if it took the old
+//! path, and note the time. Counters at the ports count the packets that the kernel sends; weir
 //! forwarded all others that arrive.
 
 use std::path::Path;
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// New flows at once, few enough that the kernel drops no events.
 const BURST: u32 = 4096;
 
-/// Size of the crowd.
+/// Number of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Hosts of the LAN, each with its own address; at least 2.
@@ -62,7 +62,7 @@ impl Size {
     }
 }
 
-/// Feature that distinguishes packets to the LAN on the old way from those on the new one.
+/// Feature that distinguishes packets to the LAN on the old path from those on the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathMark {
     /// Lowest bit of the frame's byte at this offset: packets of kind 0 and 1.
@@ -76,7 +76,7 @@ pub enum PathMark {
 pub struct Outcome {
     /// Duration of the command that makes the change.
     pub command: f64,
-    /// Time from the command's start to the last packet on the old way; 0 without one.
+    /// Time from the command's start to the last packet on the old path; 0 without one.
     pub last_since_begin: f64,
     /// Time from the command's end to that packet; 0 if none came later.
     pub last_since_end: f64,
@@ -122,7 +122,7 @@ struct Piece {
 }
 
 impl ManyFlows {
-    /// Builds the crowd, and proves all flows. `prepare` runs at the router before weir starts.
+    /// Builds the flows, and proves all of them. `prepare` runs at the router before weir starts.
     pub fn build(
         binary: &Path,
         arrangement: Arrangement,
@@ -338,7 +338,7 @@ impl ManyFlows {
     }
 
     /// Runs a command in the router while traffic goes on, with `input` on its standard input.
-    /// `old` is the kind of packets on the old way, 0 or 1.
+    /// `old` is the kind of packets on the old path, 0 or 1.
     pub fn change(&mut self, line: &str, input: String, old: usize) -> Result<Outcome, Error> {
         let before = self.seen();
         let router = self.lab.node("router")?;

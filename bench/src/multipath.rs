@@ -1,6 +1,6 @@
-//! Measures several uplinks as one: [`ways`] of TCP on paths without a rate, [`sums`] of paths with
-//! a rate, and [`cuts`] of a cable in the middle. Also an [`experiment`] with a picture, and the
-//! number of [`connections`].
+//! Measures several uplinks as one: [`methods`] of TCP on paths without a rate, [`aggregate`] of
+//! paths with a rate, and [`outages`] of a cable in the middle. Also an [`experiment`] with a
+//! picture, and the number of [`connections`].
 
 pub mod aggregate;
 pub mod connections;

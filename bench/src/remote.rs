@@ -2,7 +2,7 @@
 //!
 //! A sender talks to a receiver over TCP ([`message`], [`control`]) and proves that it knows the
 //! code that the receiver shows ([`code`]). Then the sender makes trials: paced UDP packets
-//! ([`pace`]) with a small header ([`payload`]), counted on arrival ([`count`]). [`judge`]
+//! ([`pace`]) with a small header ([`payload`]), counted on arrival ([`count`]). [`verdict`]
 //! interprets a trial, and [`search`] picks the next rate; both are pure. Sockets are in
 //! [`control`], [`transmit`] and [`collect`], facts of the kernel about devices in [`device`].
 //!

@@ -54,7 +54,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// Version of the JSON form of [`Measured`].
+/// Version of the JSON form of [`StoredResult`].
 pub const SCHEMA: u32 = 1;
 
 /// Stored result of a benchmark.

@@ -1,4 +1,4 @@
-//! Radios of mac80211_hwsim. Without [`crate::medium`], radios hear each other at -30 dBm.
+//! Radios of mac80211_hwsim. Without [`crate::medium`], radios receive each other at -30 dBm.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,6 @@
-//! Measures the sum of paths with a rate, as a share of the kernel's rate on a single path: a TCP
-//! connection, and datagrams by the tunnel. Two labs for each arrangement, with and without weir,
-//! are measured in turn.
+//! Measures the aggregate of paths with a rate, as a share of the kernel's rate on a single path: a
+//! TCP connection, and datagrams by the tunnel. Two labs for each arrangement, with and without
+//! weir, are measured in turn.
 
 use std::net::SocketAddr;
 use std::path::Path as File;

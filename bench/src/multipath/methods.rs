@@ -30,7 +30,7 @@ const PORT: u16 = 5001;
 /// Connections in a round of the first-byte measurement.
 const CONNECTIONS: usize = 40;
 
-/// Way of a client's bytes; weir's unless another program is named.
+/// Path of a client's bytes; weir's unless another program is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -112,10 +112,10 @@ impl Case {
     }
 }
 
-/// Result of a way in a case.
+/// Result of a method in a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// Way.
+    /// Method.
     pub way: Method,
     /// Case.
     pub case: Case,
@@ -131,7 +131,7 @@ pub struct Figure {
 /// Time from the first packet of a connection to the first byte that returns.
 #[derive(Clone, Debug, Serialize)]
 pub struct Latency {
-    /// Way.
+    /// Method.
     pub way: Method,
     /// Milliseconds: spread of the medians of the rounds.
     pub milliseconds: Spread,
@@ -146,8 +146,8 @@ pub struct MethodResults {
     pub latencies: Vec<Latency>,
 }
 
-/// Router with two uplinks, and a partner if the way has one. Field order makes programs end before
-/// their namespaces.
+/// Router with two uplinks, and a partner if the method has one. Field order makes programs end
+/// before their namespaces.
 struct Circuit {
     way: Method,
     programs: Programs,
@@ -270,7 +270,7 @@ fn listen() -> std::io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Measures these ways in turn, round after round.
+/// Measures these methods in turn, round after round.
 pub fn all(
     binary: &Path,
     ways: &[Method],
@@ -292,7 +292,7 @@ pub fn all(
     let mut measured = vec![Vec::new(); circuits.len() * Case::ALL.len()];
     for round in 0..rounds as usize {
         for (nth, case) in Case::ALL.into_iter().enumerate() {
-            // Each way is first in turn, so that a machine that slows down treats all alike.
+            // Each method is first in turn, so that a machine that slows down treats all alike.
             for step in 0..circuits.len() {
                 let index = (round + step) % circuits.len();
                 let circuit = &circuits[index];

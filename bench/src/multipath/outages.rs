@@ -80,7 +80,7 @@ pub struct Figure {
     pub back: Spread,
 }
 
-/// Cuts each path in turn, in all ways, round after round. A lost connection is an error.
+/// Cuts each path in turn, with all methods, round after round. A lost connection is an error.
 pub fn all(
     binary: &File,
     rounds: u32,

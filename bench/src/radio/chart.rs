@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(svg.matches("rx=\"3\"").count(), 2 * 4 * 6);
         assert!(svg.contains("near, weir: 30.0 Mbit/s with 0.00 mW."));
         assert!(!svg.contains("NaN") && !svg.contains("inf\""));
-        // With a full air, the throughput shown is the received one.
+        // With a saturated medium, the throughput shown is the received one.
         assert!(svg.contains("two, weir: 2.00 Mbit/s"));
         if let Ok(folder) = std::env::var("WEIR_PICTURES") {
             std::fs::write(format!("{folder}/radio-bench.svg"), svg).expect("a picture");

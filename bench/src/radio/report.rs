@@ -47,13 +47,13 @@ pub struct Run {
     /// Medians.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Figures of each round.
+    /// Results of each round.
     pub rounds: Vec<Figures>,
     /// Powers of the first access point in the first round.
     pub steps: Vec<Step>,
 }
 
-/// Figures of a measurement; several access points are taken together.
+/// Results of a measurement; several access points are taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Received throughput, Mbit/s.

@@ -15,7 +15,7 @@ pub enum Scenario {
     Interferer,
     /// A station walks away, and comes back.
     Moving,
-    /// Two access points that hear each other.
+    /// Two access points in range of each other.
     Two,
 }
 

@@ -1,4 +1,4 @@
-//! Paths: uplinks that are used as one, by way of a partner.
+//! Paths: uplinks that are used as one, through a partner.
 
 use std::net::IpAddr;
 
@@ -96,7 +96,7 @@ pub enum Exposure {
 /// the other uplink fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Twin {
-    /// Name of the twin's device.
+    /// Name of the duplicate's device.
     pub device: String,
     /// The shared address.
     pub address: IpAddr,

@@ -211,9 +211,9 @@ impl api::Body for PortalNotes {
 /// Result of `POST /v1/portal/notes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotesHeard {
-    /// Lines with news.
+    /// Lines with new notes.
     pub new: u64,
-    /// Lines without news.
+    /// Lines without new notes.
     pub known: u64,
     /// Reasons for rejected lines, each once.
     pub refused: Vec<String>,

@@ -59,7 +59,7 @@ pub struct SetupEvidence {
     pub text: String,
 }
 
-/// Suggested way to reach the Internet.
+/// Suggested Internet access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupSuggestion {
     /// Kind of access.

@@ -42,7 +42,7 @@ pub struct Details {
     pub portal: Option<String>,
 }
 
-/// Returns the details of one kind of access in a place.
+/// Returns the details of one kind of access in a VLAN.
 pub fn details(place: &VlanObservations, internet: Internet) -> Details {
     let mut details = Details {
         ipv6: place.has_ipv6(),

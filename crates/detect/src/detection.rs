@@ -27,7 +27,7 @@ const PROBED: [u64; 2] = [2800, 3500];
 /// Earliest conclusive time, in milliseconds: servers answer late, because they first check that an
 /// address is free.
 const EARLIEST: u64 = 2600;
-/// Time without news before a conclusion, in milliseconds.
+/// Time without new evidence before a conclusion, in milliseconds.
 const QUIET: u64 = 1000;
 
 /// A running detection. Times are milliseconds since any moment, and never go back.
@@ -149,7 +149,7 @@ impl Detection {
         Some(next.saturating_sub(since))
     }
 
-    /// Returns true if the observations are conclusive, and no news comes.
+    /// Returns true if the observations are conclusive, and no new evidence comes.
     pub fn is_settled(&self, now: u64) -> bool {
         let untagged = self.observations.places.get(&None);
         let conclusive = untagged.is_some_and(|place| {

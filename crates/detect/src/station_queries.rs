@@ -91,7 +91,7 @@ pub struct InferredNetwork {
 }
 
 impl StationQueries {
-    /// Takes a message in. Returns true if it is news.
+    /// Takes a message in. Returns true if it is new evidence.
     pub fn arp(&mut self, heard: &Arp) -> bool {
         let mut news = false;
         if is_host(heard.sender)
@@ -113,7 +113,7 @@ impl StationQueries {
         news
     }
 
-    /// Takes in the target of a neighbour solicitation. Returns true if it is news.
+    /// Takes in the target of a neighbour solicitation. Returns true if it is new evidence.
     pub fn solicited(&mut self, target: Ipv6Addr) -> bool {
         // Global unicast (2000::/3) and unique local addresses (fc00::/7).
         let first = target.octets()[0];

@@ -41,11 +41,11 @@ pub struct Lan {
     pub why: String,
 }
 
-/// Kind of access that a place offers, in ascending order of preference.
+/// Kind of Internet access, in ascending order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Stations,
-    /// A DHCP server without a way out.
+    /// A DHCP server without a route to the Internet.
     Addresses,
     Ipv6,
     Dhcp,
@@ -104,7 +104,8 @@ fn found(heard: &Observations) -> Suggestion {
     for (vlan, place) in &heard.places {
         ways.extend(way(place).map(|way| (*vlan, way)));
     }
-    // Order: a way out first; then untagged; then the better kind; then the lower number.
+    // Order: a route to the Internet first; then untagged; then the better kind; then the lower
+    // number.
     ways.sort_by_key(|&(vlan, way)| (!way.leads_out(), vlan.is_some(), std::cmp::Reverse(way)));
     let Some(&(vlan, way)) = ways.first().filter(|_| heard.link != Some(false)) else {
         return nothing(heard);

@@ -1,4 +1,4 @@
-//! Untrusted octets: text made harmless.
+//! Untrusted bytes: text made harmless.
 
 use net::Cursor;
 

@@ -63,7 +63,7 @@ impl VlanObservations {
             .any(|&probe| self.answered(probe))
     }
 
-    /// Returns the offer that a client would take: the first one with a way out.
+    /// Returns the offer that a client would take: the first one with a route to the Internet.
     pub fn offer(&self) -> Option<&Offer> {
         let usable = |offer: &&Offer| !offer.address.is_unspecified();
         let mut usable = self.offers.iter().map(|(_, offer)| offer).filter(usable);
@@ -88,7 +88,7 @@ impl VlanObservations {
         self.routers.iter().find_map(|(_, router)| router.nat64)
     }
 
-    /// Returns true if an IPv6 router or server offers a way out.
+    /// Returns true if an IPv6 router or server offers a route to the Internet.
     pub fn has_ipv6(&self) -> bool {
         let routes = self.routers.iter().any(|(_, router)| router.lifetime > 0);
         routes || self.servers.iter().any(|(_, server)| server.gives())

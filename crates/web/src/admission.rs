@@ -1,8 +1,8 @@
 //! Admission of connections: limits per client, and the connection that a new one displaces. Pure.
 //!
-//! A connection that has not finished a request occupies a place, like one that is being answered.
-//! A client is a device, if its hardware address is known; else a network, if the server looks
-//! clients up; else an IPv4 address, or an IPv6 network of 64 bits. If no place is free, the client
+//! A connection that has not finished a request occupies a slot, like one that is being answered. A
+//! client is a device, if its hardware address is known; else a network, if the server looks
+//! clients up; else an IPv4 address, or an IPv6 network of 64 bits. If no slot is free, the client
 //! with most connections loses its slowest one. So a client with many addresses displaces only its
 //! own connections.
 
@@ -109,7 +109,7 @@ impl Admission {
         self.connections.len()
     }
 
-    /// There is no connection.
+    /// No connection exists.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
@@ -122,7 +122,7 @@ impl Admission {
         }
     }
 
-    /// Finds the connection to displace, if one has to go. `None`: the newcomer is refused.
+    /// Finds the connection to displace, if one has to go. `None`: the new connection is refused.
     fn room(&self, client: Client, address: IpAddr, now: Duration) -> Option<Option<u64>> {
         let full = self.connections.len() >= self.most;
         let outside = |one: &Connection| !one.client.is_local();

@@ -24,7 +24,7 @@ use crate::secret;
 use crate::settings::{Metrics, Settings};
 use crate::token::{Token, same};
 
-/// Returns figures: media type and text.
+/// Returns metrics: media type and text.
 pub type MetricsSource = Box<dyn Fn() -> (&'static str, String)>;
 
 /// Authentication of the page's users.
@@ -68,7 +68,7 @@ impl Authenticator {
         self.logins.claim()
     }
 
-    /// Returns the reason why no client gets figures, if any.
+    /// Returns the reason why no client gets metrics, if any.
     pub fn metrics_error(&self) -> Option<secret::SecretError> {
         match &self.metrics {
             Metrics::Token(file) => secret::token(file).err(),
@@ -89,7 +89,7 @@ impl Authenticator {
         self
     }
 
-    /// Serves these figures.
+    /// Serves these metrics.
     pub fn with_metrics(mut self, figures: MetricsSource) -> Self {
         self.figures = Some(figures);
         self

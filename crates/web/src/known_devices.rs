@@ -1,5 +1,5 @@
-//! Devices that logged in before. Each has an unforgeable cookie and tries of its own: strangers
-//! who use up their tries do not lock a known device out.
+//! Devices that logged in before. Each has an unforgeable cookie and tries of its own: other
+//! clients that use up their tries do not lock a known device out.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,15 @@ const HALF: usize = 16;
 /// Number of a device.
 pub(crate) type DeviceId = [u8; HALF];
 
-/// Recognises devices by a key. The key's file is beside the password; the first login creates it.
+/// Recognises devices by a key. The key's file is next to the password's; the first login creates
+/// it.
 pub(crate) struct KnownDevices {
     file: PathBuf,
     key: RefCell<Option<Token>>,
 }
 
 impl KnownDevices {
-    /// Uses the key beside this file.
+    /// Uses the key next to this file.
     pub(crate) fn with_key_next_to(password: &Path) -> Self {
         Self {
             file: password.with_added_extension("devices"),

@@ -14,7 +14,7 @@
 //! | `POST /api/logout` | ends the session |
 //! | `POST /api/password` | `{"old": …, "new": …}`: ends other sessions, gives a new cookie |
 //! | `/api/v1/…` | the socket's `/v1/…` ([`api`]); needs a session; `POST`: `X-Weir-Csrf` |
-//! | `GET /metrics` | figures for Prometheus, if [`Metrics`] allows |
+//! | `GET /metrics` | metrics for Prometheus, if [`Metrics`] allows |
 //!
 //! `docs/web.md` describes the protection. The cores are pure, and take the time as an argument:
 //! [`sessions`], [`throttle`], [`host`], [`admission`], [`rate`]. Sockets are in `serve`.

@@ -42,7 +42,7 @@ pub fn protect(headers: &mut HeaderMap) {
     let policy = headers
         .entry(CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static(POLICY));
-    // For browsers that do not know `frame-ancestors`.
+    // For browsers without support for `frame-ancestors`.
     let framed = match policy.to_str() {
         Ok(policy) if policy.contains("frame-ancestors 'self'") => "SAMEORIGIN",
         _ => "DENY",

@@ -12,7 +12,7 @@ use crate::WebError;
 /// there.
 pub const DEFAULT_PASSWORD_FILE: &str = "/etc/weir/page/password";
 
-/// Former file of the password's hash: beside the configuration.
+/// Former file of the password's hash: next to the configuration.
 pub(crate) const FORMER_PASSWORD_FILE: &str = "/etc/weir/password";
 
 /// Returns the file of the password's hash. The former default, written out in a configuration or

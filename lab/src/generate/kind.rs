@@ -99,7 +99,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if the kind changes the envelope or the wire rather than the frame.
+    /// Returns true if the kind changes the encapsulation or the wire rather than the frame.
     pub fn is_about_the_wire(self) -> bool {
         matches!(
             self,

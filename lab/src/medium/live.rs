@@ -44,7 +44,8 @@ impl Report {
     }
 }
 
-/// A medium between radios. Dropping it restores the kernel's own, in which all radios hear all.
+/// A medium between radios. Dropping it restores the kernel's own, in which all radios receive all
+/// frames.
 #[derive(Debug)]
 pub struct Medium {
     orders: Option<UnboundedSender<Order>>,
@@ -53,7 +54,7 @@ pub struct Medium {
 
 impl Medium {
     /// Starts the medium in the calling thread's network namespace, which must be the one in which
-    /// the radios were made. `radios` lists scene name, namespace and device; other radios hear
+    /// the radios were made. `radios` lists scene name, namespace and device; other radios receive
     /// nothing. Equal seeds give equal random choices. Needs root.
     ///
     /// # Errors

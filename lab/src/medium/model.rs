@@ -126,7 +126,7 @@ impl MediumModel {
         }
     }
 
-    /// Adds a radio with this address at the place of this name, or at 0, 0 if the place is
+    /// Adds a radio with this address at the position of this name, or at 0, 0 if the position is
     /// missing. Further addresses are learned from sent frames. Returns the radio's number.
     pub fn join(&mut self, name: &str, mac: Mac) -> usize {
         let radio = self.radios.len();
@@ -343,7 +343,7 @@ impl MediumModel {
         let asks = told.flags & kernel::hwsim::USE_RTS != 0 && first.is_acknowledged();
         let frames = together(queue, category, &rate, self.scene().aggregate);
         let receiver = self.whose(&first.to()).filter(|to| *to != radio);
-        // A radio on another channel hears nothing.
+        // A radio on another channel receives nothing.
         let there = |to: &usize| self.radios[*to].frequency.is_none_or(|is| is == frequency);
         let exchange = Exchange {
             sender: radio,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A place in a plane, metres.
+/// A position in a plane, metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
     /// To the east.
@@ -12,7 +12,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Returns the place with these coordinates.
+    /// Returns the position with these coordinates.
     pub fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
@@ -22,7 +22,7 @@ impl Position {
     }
 }
 
-/// A wall, from one place to another.
+/// A wall, from one position to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wall {
     /// Its ends.
@@ -36,7 +36,7 @@ pub struct Wall {
 /// period, on all channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interferer {
-    /// Place of the interferer.
+    /// Position of the interferer.
     pub at: Position,
     /// Transmit power, dBm in 20 MHz.
     pub power: f64,
@@ -96,7 +96,7 @@ impl Default for Scene {
 }
 
 impl Scene {
-    /// Adds a radio at this place.
+    /// Adds a radio at this position.
     pub fn with(mut self, name: &str, x: f64, y: f64) -> Self {
         self.places.insert(name.to_owned(), Position::new(x, y));
         self

@@ -51,7 +51,7 @@ impl Spectrum {
         }
     }
 
-    /// Adds a radio at the place of this name.
+    /// Adds a radio at the position of this name.
     pub fn join(&mut self, name: &str) {
         self.radios.push(name.to_owned());
     }
@@ -208,7 +208,7 @@ impl Spectrum {
         signal.power - self.scene.loss(signal.at, self.place(radio), frequency)
     }
 
-    /// Returns the radio's place.
+    /// Returns the radio's position.
     pub fn place(&self, radio: usize) -> Position {
         let places = &self.scene.places;
         places.get(&self.radios[radio]).copied().unwrap_or_default()

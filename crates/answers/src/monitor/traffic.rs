@@ -84,7 +84,7 @@ pub struct Device {
     /// Manufacturer of the device or its radio, from the IEEE list of hardware addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// True if the hardware address is made up, as phones do for each network. The device may
+    /// True if the hardware address is generated, as phones do for each network. The device may
     /// change the address any day, and the vendor is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub local_mac: bool,
@@ -93,7 +93,7 @@ pub struct Device {
     /// VLAN at that port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
-    /// True for the way to the Internet: all stations' traffic, seen from the other side.
+    /// True for the uplink: all stations' traffic, seen from the other side.
     pub uplink: bool,
     /// Internet traffic to the device, since weir started: traffic that crossed an uplink.
     pub received: Count,
@@ -210,7 +210,7 @@ pub struct MeteredPort {
     pub name: String,
     /// True if a default route leaves here, even if only by one VLAN of several.
     pub uplink: bool,
-    /// Packets that came in.
+    /// Incoming packets.
     pub incoming: PortCounters,
     /// Packets that went out.
     pub outgoing: PortCounters,

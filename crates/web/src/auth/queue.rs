@@ -7,11 +7,11 @@ use std::time::Duration;
 use api::Problem;
 use tokio::sync::Semaphore;
 
-/// Logins that may wait for the current one: this many of strangers, and this many of devices that
-/// logged in before.
+/// Logins that may wait for the current one: this many of new devices, and this many of devices
+/// that logged in before.
 const QUEUE: usize = 4;
 
-/// Works on one password at a time, beside the event loop.
+/// Works on one password at a time, alongside the event loop.
 pub(super) struct Queue {
     trying: Arc<Semaphore>,
     waiting: [Cell<usize>; 2],
@@ -27,7 +27,7 @@ impl Queue {
 
     /// Runs a long task on a thread of its own, one at a time: the event loop, and with it the
     /// packet path's heartbeat, goes on. A client that disconnects meanwhile does not free its
-    /// place. `known`: for a device that logged in before.
+    /// slot. `known`: for a device that logged in before.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         known: bool,
@@ -57,7 +57,7 @@ impl Queue {
     }
 }
 
-/// A place in the queue, released however the request ends.
+/// A slot in the queue, released however the request ends.
 struct QueueSlot<'a>(&'a Cell<usize>);
 
 impl<'a> QueueSlot<'a> {

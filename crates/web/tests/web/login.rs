@@ -103,7 +103,7 @@ fn guessing_is_slowed_down() {
     );
 }
 
-/// Strangers who use up their tries do not lock a known device out.
+/// Other clients that use up their tries do not lock a known device out.
 #[test]
 fn a_device_that_logged_in_before_has_tries_of_its_own() {
     let server = Server::start();
@@ -222,7 +222,7 @@ fn a_cookie_that_was_planted_is_not_taken_over() {
     );
     assert_ne!(again.cookie(), former);
     assert_eq!(by(&former), 401);
-    // A planted cookie beside the right one does no harm.
+    // A planted cookie next to the right one does no harm.
     assert_eq!(by(&format!("{planted}; {}", again.cookie())), 200);
 }
 
@@ -359,7 +359,7 @@ fn the_first_browser_needs_the_code_of_the_console() {
         (403, "wrong_claim".into())
     );
     assert_eq!(set(&code, "short").error(), (422, "weak_password".into()));
-    // The origin page names another host: rebinding, or a form of a stranger.
+    // The origin page names another host: rebinding, or a form on an attacker's page.
     let body = serde_json::json!({ "new": "a good password", "claim": code }).to_string();
     for headers in [
         vec![("Host", "evil.example")],
