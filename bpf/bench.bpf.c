@@ -23,7 +23,7 @@ const volatile __u32 host_at;
 const volatile __u32 check_at;
 /* number of flows; 0: the template is sent as it is */
 const volatile __u32 flows;
-/* flows differ by so many bits of the port, then by the low half of the address */
+/* Flows differ in this many bits of the port, then in the low half of the address. */
 const volatile __u32 port_bits;
 /* frames of one flow in a row, 1 at least */
 const volatile __u32 burst;
@@ -123,7 +123,7 @@ struct {
 /* --- traffic ------------------------------------------------------------ */
 
 /*
- * Writes every header of the next flow's frame. All of it: frames are used again as they came back,
+ * Writes every header of the next flow's frame. All of it: a frame is used again in its last state,
  * and a field that is only lowered (TTL) would reach 0.
  */
 always_inline int frame_write(void *data, void *end, __u32 which)
@@ -217,7 +217,7 @@ int rotate(struct xdp_md *ctx)
 SEC("tc")
 int rotate_tc(struct __sk_buff *skb)
 {
-	skb->cb[0] = 0; /* weir's mark on what it sent */
+	skb->cb[0] = 0; /* weir's mark on sent packets */
 	if (frame_write((void *)(long)skb->data, (void *)(long)skb->data_end, 0))
 		bpf_tail_call(skb, &targets_tc, state.target);
 	return TC_ACT_SHOT;
@@ -288,7 +288,7 @@ int sink_marked(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
-/* At TC egress: what leaves as an skb, which is what XDP did not forward. */
+/* At TC egress: counts packets that leave as an skb, so not through XDP. */
 SEC("tc")
 int count_tc(struct __sk_buff *skb)
 {

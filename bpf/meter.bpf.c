@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The meter: two programs at TC of each port. At ingress it stands behind the packet path, at
- * egress before the witness, so that what weir forwards itself, and counts in its own records, is
- * not counted again. An object of its own: it works where nothing is forwarded, too.
+ * The meter: two programs at TC of each port. At ingress the meter runs behind the packet path, at
+ * egress before the witness, so that packets that weir forwards itself, and counts in its own
+ * records, are not counted again. An object of its own: it works without forwarding, too.
  */
 #include "include/meter_path.h"
 #include "include/ours.h"

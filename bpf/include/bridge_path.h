@@ -255,7 +255,8 @@ always_inline void bridge_note(const struct frame *f)
 }
 
 /*
- * The hop of what a bridge sends: the member, and the tags; the addresses stay those of each frame.
+ * Describes the hop of a frame that a bridge sends: the member, and the tags; the addresses stay
+ * those of each frame.
  */
 always_inline void bridge_hop(struct hop_key *key, struct __sk_buff *skb, const struct crossing *c,
 			      const struct frame *f)

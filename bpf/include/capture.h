@@ -17,8 +17,8 @@
 #define CAPTURE_PIECE 16
 
 /*
- * the low bits of control.capture; the others number captures, so that what is left of one does not
- * fit another
+ * The low bits of control.capture; the others number captures, so that remains of one do not fit
+ * another.
  */
 enum capture_side {
 	CAPTURE_IN = 1 << 0,
@@ -130,8 +130,8 @@ struct {
 const volatile __u32 capture_key;
 
 /*
- * The filter makes no branches: each would double what the verifier has to follow from there. A
- * difference is 0 where something fits, and criteria that are not used have masks of 0.
+ * The filter has no branches: each would double the paths that the verifier has to follow from
+ * there. A difference is 0 for a match, and unused criteria have masks of 0.
  */
 always_inline __u32 capture_none(__u32 difference)
 {

@@ -139,7 +139,7 @@ always_inline int drop_listed(const struct frame *f, __u32 l3_at, int reason,
 	return 0;
 }
 
-/* Returns true if the device at which the kernel saw a packet come in stands on this port. */
+/* Returns true if the device at which the kernel saw a packet come in is on top of this port. */
 always_inline int drop_top_fits(__u32 top, const struct port *port, __u64 in)
 {
 	__u32 *stack;

@@ -25,7 +25,7 @@ const volatile __u32 drop_every; /* one of so many packets is let through, less 
 const volatile __u32 drop_pause; /* jiffies after which one is let through in any case */
 /* jiffies that the kernel may take to drop what was let through */
 const volatile __u32 drop_patience;
-/* jiffies that a cached drop holds since the kernel last dropped a packet of it */
+/* Jiffies for which a cached drop holds after the kernel last dropped a packet of it. */
 const volatile __u32 drop_life;
 /* jiffies for which netfilter must have dropped all before a drop is cached */
 const volatile __u32 drop_row;

@@ -135,9 +135,9 @@ always_inline __u32 dsa_only_port(__u32 map)
 
 /*
  * Reads the tag that the kernel put on a frame that leaves by a conduit: REASON_NONE if every byte
- * of it is as the tagger writes it for one port, so that the same bytes may be sent again with
- * other packets of the flow. If mtk's replaces a VLAN tag's type, its last two bytes are that tag's
- * TCI: part of the hop's header as those of any VLAN tag are.
+ * of the tag is as the tagger writes it for one port, so that other packets of the flow may have
+ * the same bytes. If mtk's tag replaces a VLAN tag's type, its last two bytes are that tag's TCI:
+ * part of the hop's header like those of any VLAN tag.
  */
 always_inline int dsa_out(const void *data, const void *end, __u32 kind, struct dsa_tag *tag)
 {

@@ -118,9 +118,8 @@ always_inline __u32 *flow_seen(struct flow *flow)
 }
 
 /*
- * Origin of a packet, in one number: the port's slot, and every bit of the link-layer header that
- * can make a difference. Tags count with priority and DEI, as the kernel may map these to a
- * priority of its own.
+ * Origin of a packet, in one number: the port's slot, and every relevant bit of the link-layer
+ * header. Tags count with priority and DEI, as the kernel may map these to a priority of its own.
  *
  * From the lowest bit: PPPoE session 16, inner TCI 16, outer TCI 16, slot 11, PPPoE 1, kind of the
  * inner tag 2, of the outer 2.
@@ -196,8 +195,8 @@ struct bucket6 {
 #define FLOW_REF_IPV6 (1u << 31)
 
 /*
- * The cold half of a record, touched only while a flow is not proven: what ingress saw, and what
- * the witness made of it. One packet at a time is on trial; a second one that overtakes it only
+ * The cold half of a record, touched only while a flow is not proven: the observation at ingress,
+ * and the witness' result. One packet at a time is on trial; a second one that overtakes it only
  * costs a proof, never makes a wrong one, because everything that must agree is compared again at
  * egress.
  */
@@ -217,15 +216,15 @@ struct trial {
 	__u8 held; /* hold is set */
 	/* The last enum reason that kept this flow from being proven or forwarded. */
 	__u8 reason;
-	/* hop by which it left once, where that may have been one of several copies */
+	/* Egress hop of an earlier packet that may have been one of several copies. */
 	__u16 once;
 	__u32 once_at; /* what its proof would have been then; 0: it did not */
 	__be32 label;  /* IPv6 flow label; of IPv4 0 */
 	/* Last numbers of this end for both streams, see window.h. */
-	__u32 seq;   /* of its own: behind the last byte */
-	__u32 ack;   /* of the other's: what it had got */
+	__u32 seq;   /* of this end: behind the last byte */
+	__u32 ack;   /* of the other end: received so far */
 	__u32 own;   /* how far this direction had come then */
-	__u32 other; /* and the other one */
+	__u32 other; /* and the other direction */
 	__u32 asked; /* this acknowledgement answers a SYN of this end */
 	__u16 paths; /* control.paths then */
 	/*
@@ -235,7 +234,7 @@ struct trial {
 	__u8 scale;
 	__u8 sample;  /* enum window_sample */
 	__u16 id;     /* IPv4 identification of the packet on trial; of IPv6 0 */
-	__u16 window; /* what it offered, not scaled, see window.h */
+	__u16 window; /* the offered one, not scaled, see window.h */
 	__u8 copied;  /* a packet left by two ways: one is no proof any more */
 	__u8 reserved;
 	__u16 asked_at; /* packets of both directions that had been forwarded at the SYN */

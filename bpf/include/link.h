@@ -77,8 +77,9 @@ struct meta_tag {
 
 /*
  * Returns zero, but as a number unknown to the verifier: `unknown` is a number the verifier does
- * not know. The verifier forgets any number to which this zero is added. Else it would follow every
- * kind of header through all that comes after, as if each were a program of its own.
+ * not know. The verifier forgets any number to which this zero is added. Otherwise the verifier
+ * would follow every kind of header through the rest of the program, as if each were a program of
+ * its own.
  */
 always_inline __u64 nothing(__u64 unknown)
 {

@@ -161,7 +161,7 @@ struct meter_news {
 };
 _Static_assert(sizeof(struct meter_news) == 16, "meter_news");
 
-/* A sample's packet: what a record would have as its key, and its payload behind it. */
+/* A sample's packet: the key that a record would have, and the payload behind it. */
 struct meter_sample {
 	struct meter_news news;
 	__u64 key[5];  /* of IPv4 the first two */

@@ -54,9 +54,9 @@ always_inline __u16 port_of(__u32 ports, int second)
 }
 
 /*
- * Bytes of a frame, from `at` on: where they lie, if they lie in one piece and this processor reads
- * words at any address; else a copy. NULL: the frame ends before. A call of bpf_skb_load_bytes
- * takes 10 to 20 ns, so that three of them were most of what a packet cost.
+ * Returns a pointer to bytes of a frame, from `at` on, if they lie in one piece and this processor
+ * reads words at any address; else to a copy. NULL: the frame ends before. A call of
+ * bpf_skb_load_bytes takes 10 to 20 ns, so three of them were most of the cost of a packet.
  */
 always_inline const void *meter_octets(struct __sk_buff *skb, __u32 at, void *copy, __u32 octets)
 {
@@ -74,8 +74,9 @@ always_inline const void *meter_octets(struct __sk_buff *skb, __u32 at, void *co
 
 /*
  * Returns the number as one unknown to the verifier; `unknown` is a number that the verifier does
- * not know. Else it would follow each kind of header through all that comes after, as if each were
- * a program of its own (`nothing` in link.h): 137,000 instructions instead of 25,000.
+ * not know. Otherwise the verifier would follow each kind of header through the rest of the
+ * program, as if each were a program of its own (`nothing` in link.h): 137,000 instructions instead
+ * of 25,000.
  */
 always_inline __u32 meter_forget(__u32 number, __u64 unknown)
 {

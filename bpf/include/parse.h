@@ -165,7 +165,7 @@ always_inline __u16 ip_id(const struct frame *f, __u32 l3)
 	return (void *)header + sizeof(struct iphdr) <= f->end ? header[2] : 0;
 }
 
-/* The key of the packets that would come back: what a record of the other direction is found by. */
+/* Returns the key of reply packets, by which the record of the other direction is found. */
 always_inline void packet_invert(struct packet *p, int ipv6)
 {
 	__u64 swap;

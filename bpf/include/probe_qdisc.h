@@ -175,8 +175,8 @@ __attribute__((noinline)) int qdisc_left(__u64 id, __u32 link, __u32 ethernet, _
 }
 
 /*
- * As many as a qdisc hands over at one go, with room to spare: what is beyond is not measured, and
- * that is not counted.
+ * Maximum number of packets that a qdisc passes on at once, with room to spare. Packets beyond are
+ * neither measured nor counted.
  */
 #define QDISC_BULK 64
 

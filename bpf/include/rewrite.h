@@ -8,9 +8,9 @@
 #include "forward.h"
 
 /*
- * Puts the hop's header before the IP header; `shift`: what it has beyond Ethernet's. Words lie as
- * in the hop: 2 bytes, then words. The caller has seen to it that HOP_HEADER_MAX bytes can be
- * written where there is a shift. `moved` is `data + shift`, as one pointer that was checked.
+ * Puts the hop's header before the IP header; `shift`: its bytes beyond Ethernet's. Words lie as in
+ * the hop: 2 bytes, then words. With a shift, the caller ensures that HOP_HEADER_MAX bytes can be
+ * written. `moved` is `data + shift`, as one pointer that was checked.
  */
 always_inline void header_write(void *data, void *moved, const struct hop *hop, __u32 shift,
 				__u32 ip_len)

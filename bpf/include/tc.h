@@ -190,7 +190,7 @@ always_inline int tc_dress(struct __sk_buff *skb, const struct hop *hop, __u32 i
 		return -1;
 	if (form & HOP_PPPOE)
 		return 0;
-	/* Behind tags, the EtherType is what it was. */
+	/* Behind tags, the EtherType stays. */
 	return bpf_skb_store_bytes(skb, 0, h, form ? 2 * ETH_ALEN : L3_ETHERNET, 0);
 }
 
@@ -301,8 +301,8 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 	if (v.flags & FLOW_PORT)
 		*(__u32 *)(l3 + ip_size) = ports_out(ipv6, &v);
 	/*
-	 * IPv6 has no header checksum to balance what the helper did to a complete checksum of the
-	 * whole packet: undo it.
+	 * IPv6 has no header checksum to balance the helper's change to a complete checksum of the
+	 * whole packet: undo that change.
 	 */
 	if (ipv6 && v.flags & FLOW_ADDR)
 		bpf_csum_update(skb, addresses);

@@ -56,7 +56,7 @@ always_inline __u32 window_clock(const struct flow *flow)
 	       READ_ONCE(unseen);
 }
 
-/* Reads what the parser passed by; `l3_at`: where IP begins. */
+/* Reads the fields that the parser skipped; `l3_at`: where IP begins. */
 always_inline int segment_read(const struct frame *f, __u32 l3_at, int ipv6, const struct packet *p,
 			       struct segment *s)
 {
@@ -152,7 +152,7 @@ always_inline void window_sample(const struct segment *s, const struct flow *flo
 		return;
 	if (verdict == WINDOW_AGREES)
 		said->sample |= WINDOW_AGREED;
-	/* A retransmission, or overtaken: the former numbers are newer, and no less true. */
+	/* A retransmission, or overtaken: the former numbers are newer, and equally valid. */
 	if (t->sample & WINDOW_AGREED && t->paths == (__u16)READ_ONCE(control.paths) &&
 	    own - t->own < WINDOW_FAR && back - t->other < WINDOW_FAR &&
 	    ((__s32)(s->end - t->seq) < 0 || (__s32)(s->ack - t->ack) < 0))

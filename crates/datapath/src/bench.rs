@@ -176,7 +176,7 @@ impl Bench {
         self.enter(Target::CableOut, out)
     }
 
-    /// Makes what the meter is compared with targets of [`Bench::rotate`].
+    /// Adds the programs that the meter is compared with to the targets of [`Bench::rotate`].
     pub fn aim_peers(&self, peers: &Peers) -> Result<(), Error> {
         for (target, program) in peers.programs() {
             self.enter(target, program)?;

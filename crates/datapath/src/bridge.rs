@@ -10,7 +10,7 @@ use crate::load::Options;
 use crate::mapped::handle;
 use crate::skel::WeirSkel;
 
-/// Pairs read in one go: what is left is read the next time.
+/// Pairs read at once: the next read gets the rest.
 const MOST_READ: usize = 256;
 
 /// Forwarding between members of a bridge.
@@ -30,8 +30,8 @@ impl Bridges {
         })
     }
 
-    /// Switches all of it. Off at first; switching it off takes effect with the next frame, and
-    /// what was proven stays so until proofs end.
+    /// Switches the forwarding of bridged frames. Off at first; switching it off takes effect with
+    /// the next frame, and proofs stay until they end.
     pub fn set(&mut self, on: bool) {
         self.control.set(Word::Bridge, u32::from(on && self.loaded));
     }
@@ -49,7 +49,7 @@ impl Bridges {
         let mut pairs = Vec::with_capacity(keys.len());
         for key in keys {
             match self.pairs.delete(&key) {
-                // The oldest are forgotten where there are many: read, and gone meanwhile.
+                // If there are many pairs, the oldest are gone meanwhile.
                 Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
                     return Err(Error::bpf("take a pair of stations", error));
                 }

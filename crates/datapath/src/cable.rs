@@ -229,7 +229,7 @@ impl Cables {
         }
     }
 
-    /// Lets the time go by at which a gate is over. For tests.
+    /// Ages a gate until it expires. For tests.
     #[doc(hidden)]
     pub fn expire(&mut self, link: u32) {
         // The programs' clock is a little behind this one.

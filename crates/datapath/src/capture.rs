@@ -1,9 +1,9 @@
 //! Capture: copies of forwarded packets, from the packet path to user space
 //! (bpf/include/capture.h).
 //!
-//! A capture has a ring of its own, made when it begins and gone with it, so that a router that
-//! never captures pays no memory. The packet path takes a token for each packet; [`Capture::give`]
-//! hands out new ones, which bounds the rate, and the room that is needed.
+//! A capture has a ring of its own, created at its begin and freed at its end, so that a router
+//! without captures pays no memory. The packet path takes a token for each packet;
+//! [`Capture::give`] adds tokens, which bounds the rate and the necessary room.
 
 use std::mem::offset_of;
 use std::net::IpAddr;

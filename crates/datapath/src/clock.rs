@@ -23,7 +23,7 @@ pub fn jiffies(milliseconds: u32) -> u32 {
     ticks.max(1) as u32
 }
 
-/// Whole jiffies in a time: what is left of one does not count.
+/// Returns the whole jiffies in a time, rounded down.
 pub fn whole_jiffies(time: Duration) -> u32 {
     let ticks = time.as_micros() * u128::from(ticks_per_second()) / 1_000_000;
     u32::try_from(ticks).unwrap_or(u32::MAX)

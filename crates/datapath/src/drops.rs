@@ -30,7 +30,7 @@ mod skel {
 
 /// Prefixes of one list of one family.
 pub const DROP_PREFIXES: usize = headers::DROP_PREFIXES as usize;
-/// Sampling: one packet in so many passes; a power of two.
+/// Sampling: one packet in this many passes; a power of two.
 const EVERY: u32 = 64;
 /// Maximum time between sampled packets, in milliseconds.
 const PAUSE: u32 = 100;
@@ -204,7 +204,7 @@ impl Drops {
             pause: jiffies(entry.pause),
             ..Default::default()
         };
-        // SAFETY: a plain struct of numbers without padding, read as the bytes it is made of.
+        // SAFETY: a plain struct of numbers without padding, read as its bytes.
         let octets = unsafe {
             std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of_val(&value))
         };

@@ -358,7 +358,8 @@ impl Datapath {
         outcome
     }
 
-    /// The kernel's number of the XDP program: what a device shows when weir is attached to it.
+    /// Returns the kernel's id of the XDP program, which a device shows while weir is attached to
+    /// it.
     pub fn xdp_program(&self) -> Option<u32> {
         program::id(&self.programs.xdp)
     }
@@ -373,7 +374,7 @@ impl Datapath {
         let slot = self.slot(link);
         if self.ports.get(slot).is_some_and(|p| p.ifindex == link) {
             self.ports.set(slot, types::port::default());
-            // The next device here has sessions of its own.
+            // The next device in this slot has its own sessions.
             for place in 0..port::SESSIONS {
                 self.sessions.set(slot * port::SESSIONS + place, 0);
             }

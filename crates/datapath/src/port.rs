@@ -28,7 +28,7 @@ pub struct Port {
     pub ingress: bool,
     /// Flows may leave here.
     pub egress: bool,
-    /// XDP frames may be sent out of it.
+    /// XDP frames may be sent by this port.
     pub transmit: bool,
     /// True if its qdisc neither shapes nor classifies.
     pub direct: bool,

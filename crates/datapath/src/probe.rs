@@ -82,7 +82,8 @@ pub fn probe(ability: KernelFeature) -> io::Result<()> {
 /// Index of `lo` in every network namespace (LOOPBACK_IFINDEX).
 pub(crate) const LOOPBACK: u32 = 1;
 
-/// Runs `work` on a thread that moves to a network namespace of its own, which ends with it.
+/// Runs `work` on a thread that moves to a network namespace of its own; the namespace ends with
+/// the thread.
 pub(crate) fn in_a_namespace_of_its_own<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| {

@@ -1,7 +1,7 @@
 //! Resources that this process inherited, and memory that it keeps.
 
-/// Descriptors from 3 on are of this process alone: what it starts does not get them. Those that it
-/// opens itself are so already; these were open when it began.
+/// Restricts descriptors from 3 on to this process: child processes do not get them. Descriptors
+/// that this process opens itself are restricted already; these were open when it began.
 pub fn close_descriptors_on_exec() {
     // SAFETY: plain numbers; nothing is closed now. Linux 5.11 has it, all that fails is that.
     unsafe {

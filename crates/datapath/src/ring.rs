@@ -27,8 +27,8 @@ impl Reader {
         Ok(Self { ring, found })
     }
 
-    /// Hands over what is in the ring, in order, at most `most` records. Returns true if that was
-    /// all.
+    /// Passes the ring's records to `each`, in order, at most `most` records. Returns true if the
+    /// ring is empty then.
     pub fn read(&mut self, most: usize, mut each: impl FnMut(&[u8])) -> bool {
         let taken = self.ring.consume_raw_n(most);
         let mut found = std::mem::take(&mut *self.found.borrow_mut());

@@ -17,7 +17,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Sizes for so many connections of each family, and for these devices.
+    /// Returns sizes for this many connections of each family, and for these devices.
     pub fn new(connections4: u32, connections6: u32, links: &[u32]) -> Self {
         // Buckets of four fill unevenly: at half load less than 1 in 1000 finds neither of its
         // buckets free.

@@ -66,7 +66,7 @@ fn foreign(program: u32) -> Option<String> {
     }
 }
 
-/// The kernel's numbers of what is attached.
+/// Returns the kernel's ids of attached programs.
 fn attached(link: u32, kind: u32) -> io::Result<Vec<u32>> {
     let mut programs = [0u32; MOST];
     // sz is the size of the struct as weir uses it.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::tuple::Tuple;
 
 /// A conversation at one port, seen from the *station*: the host beyond that port. The station sent
-/// the packets that come in there, and receives those that go out; both ways have one key.
+/// the packets that come in there, and receives those that go out; both directions have one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationKey {
     /// Index of the port's device.
@@ -42,11 +42,11 @@ impl ConversationKey {
 pub struct Endpoints {
     /// IP protocol number.
     pub protocol: u8,
-    /// Source address of what the station sends.
+    /// Source address of packets from the station.
     pub station: IpAddr,
     /// Port of the station; 0 if the protocol has none.
     pub station_port: u16,
-    /// Destination address of what the station sends.
+    /// Destination address of packets from the station.
     pub remote: IpAddr,
     /// Port there.
     pub remote_port: u16,

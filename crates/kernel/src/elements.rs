@@ -49,11 +49,11 @@ pub struct ElementStep<'a> {
     /// Change of the element: adds it with a time-out or (`Some(None)`) for ever; `None` removes
     /// it.
     pub put: Option<Option<Duration>>,
-    /// Limit to which a map's element leads; of a removed element, the former limit.
+    /// Limit to which a map's element leads; the former limit of a removed element.
     pub limit: Option<&'a str>,
 }
 
-/// A named limit: what is beyond it matches.
+/// A named limit: packets beyond it match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit<'a> {
     /// Name of the limit, always with one rate: the kernel does not change existing limits.
@@ -152,7 +152,7 @@ fn object(encoder: &mut Encoder, (family, table): (Family, &str), name: &str) {
     encoder.attribute(NFTA_OBJ_TYPE, &NFT_OBJECT_LIMIT.to_be_bytes());
 }
 
-/// Begin and end of what is done as a whole.
+/// Encodes the begin or end of an atomic batch.
 fn bracket(encoder: &mut Encoder, kind: u16, sequence: u32) {
     // The end of the batch is acknowledged: by then, all changes or refusals are reported.
     let flags = NLM_F_REQUEST

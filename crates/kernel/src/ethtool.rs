@@ -1,5 +1,5 @@
-//! The generic netlink family `ethtool` (`include/uapi/linux/ethtool_netlink.h`): what a device
-//! does with VLAN tags, and how fast it is.
+//! The generic netlink family `ethtool` (`include/uapi/linux/ethtool_netlink.h`): a device's VLAN
+//! features, and its speed.
 
 use crate::encode::{Encoder, NLM_F_REQUEST};
 use crate::message::{Attribute, DecodeError, Message};

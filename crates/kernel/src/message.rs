@@ -209,7 +209,7 @@ impl<'a> Attribute<'a> {
         self.array(part).map(u32::from_ne_bytes)
     }
 
-    /// A string, up to its first zero byte. Device names are bytes to the kernel: what is not
+    /// Returns a string, up to its first zero byte. Device names are bytes to the kernel: invalid
     /// UTF-8 is replaced.
     pub fn text(&self) -> String {
         let end = self

@@ -1,6 +1,6 @@
 //! The generic netlink family `mptcp_pm` (`include/uapi/linux/mptcp_pm.h`): the endpoints from
-//! which the kernel makes subflows by itself, and how many it may make. They are those of a network
-//! namespace, and count for all MPTCP connections in it.
+//! which the kernel makes subflows by itself, and the limits of their number. Endpoints belong to a
+//! network namespace, and apply to all MPTCP connections in it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -86,7 +86,7 @@ impl EndpointFlags {
     }
 }
 
-/// Limits of what the kernel does for one connection by itself.
+/// Limits of the kernel's own subflows for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Subflows in addition to the first: up to 8.

@@ -1,5 +1,5 @@
-//! The generic netlink family `netdev` (Linux ≥ 6.3, `include/uapi/linux/netdev.h`): what a driver
-//! can do with XDP.
+//! The generic netlink family `netdev` (Linux ≥ 6.3, `include/uapi/linux/netdev.h`): XDP features
+//! of drivers.
 
 use crate::encode::{Encoder, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};

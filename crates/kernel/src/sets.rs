@@ -1,4 +1,4 @@
-//! nf_tables sets of addresses: what is in them, and that they, or the rules, changed
+//! nf_tables sets of addresses: their contents, and notifications of changed sets or rules
 //! (`include/uapi/linux/netfilter/nf_tables.h`; `net/netfilter/nf_tables_api.c`). Sockets are in
 //! [`crate::io`].
 
@@ -152,7 +152,7 @@ pub mod set_flags {
     pub const INTERVAL: u32 = 0x4;
     /// Elements have a value.
     pub const MAP: u32 = 0x8;
-    /// Elements go by themselves.
+    /// Elements expire by themselves.
     pub const TIMEOUT: u32 = 0x10;
     /// Packets add elements.
     pub const DYNAMIC: u32 = 0x20;
@@ -189,7 +189,7 @@ pub enum SetEvent {
     Lost,
 }
 
-/// Asks for what a set is made for.
+/// Requests the definition of a set.
 pub(crate) fn get_set(name: &SetName, sequence: u32) -> Vec<u8> {
     request(NFT_MSG_GETSET, NLM_F_REQUEST | NLM_F_ACK, name, sequence)
 }

@@ -1,4 +1,4 @@
-//! Settings of the kernel that weir changes, and puts back: when it ends, and when it is started
+//! Settings of the kernel that weir changes, and restores: when weir ends, and when it is started
 //! after it was killed.
 //!
 //! Before any change, weir writes a note: the former value, and the new one. The note lies where

@@ -1,6 +1,6 @@
-//! Flags of nf_tables' tables, as the kernel has them (`include/uapi/linux/netfilter/nf_tables.h`):
-//! where there is one, nft 1.0.6 prints what happens to be in memory that it freed
-//! (`table_flags_json`). Sockets are in [`crate::io`].
+//! Flags of nf_tables' tables, from the kernel (`include/uapi/linux/netfilter/nf_tables.h`): for a
+//! table with flags, nft 1.0.6 prints the contents of freed memory (`table_flags_json`). Sockets
+//! are in [`crate::io`].
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// The layer 4 protocols weir forwards; every other one stays with the kernel.
+/// The layer 4 protocols that weir forwards; the kernel keeps all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
     /// IP protocol 6.

@@ -17,7 +17,7 @@ const LIMITS: [usize; 2] = [104, 112];
 const DIR: usize = 160;
 const ACTION: usize = 161;
 
-/// XFRM_POLICY_IN: what is for this machine itself.
+/// XFRM_POLICY_IN: for packets to this machine itself.
 const IN: u8 = 0;
 /// XFRM_POLICY_ALLOW.
 const ALLOW: u8 = 0;

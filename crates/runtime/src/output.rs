@@ -16,7 +16,7 @@ pub use charset::{Charset, CharsetArg};
 pub use table::{Align, Cell, Table};
 pub use text::{clipped, sanitize, some_of, width};
 
-/// Meaning of a piece of text; a colour where there is colour.
+/// Meaning of a piece of text; its colour, if colours are on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Nothing particular.
@@ -75,7 +75,7 @@ impl<'a> Output<'a> {
         self.colour
     }
 
-    /// Text, coloured where there is colour.
+    /// Returns text, coloured if colours are on.
     pub fn toned(&self, tone: Tone, text: &str) -> String {
         let code = match tone {
             Tone::Plain => return text.to_owned(),
@@ -111,7 +111,7 @@ impl<'a> Output<'a> {
         &mut self.writer
     }
 
-    /// Makes sure that all of it is out.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
@@ -120,8 +120,8 @@ impl<'a> Output<'a> {
 /// Columns that running text keeps to; tables take what they need.
 pub const WIDTH: usize = 80;
 
-/// Text broken between words into lines of at most `width` characters. A longer word has a line of
-/// its own, whole: it may be a path to copy.
+/// Breaks text between words into lines of at most `width` characters. A longer word gets a line of
+/// its own, unbroken: it may be a path to copy.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -32,8 +32,8 @@ impl Shared {
 /// The writing end. Dropping it ends the answer.
 pub struct StreamSender(Rc<RefCell<Shared>>);
 
-/// The end that sends to the client. If it is dropped, as when the client disconnects, the [`Feed`]
-/// notices.
+/// The end that sends to the client. If it is dropped, as when the client disconnects, the
+/// [`StreamSender`] notices.
 pub struct StreamReceiver(Rc<RefCell<Shared>>);
 
 /// Returns a pipe that holds this many bytes.

@@ -126,8 +126,8 @@ impl Buckets {
                 // any time.
                 let (id, entry, allowed) = unsafe {
                     let id = (&raw const (*bucket).id[way]).read_volatile();
-                    // The key belongs to this number, or to a later one, which what is written
-                    // below does not fit.
+                    // The key belongs to this number, or to a later one, to which the write below
+                    // does not apply.
                     fence(Ordering::Acquire);
                     let entry = &raw mut (*bucket).way[way];
                     (id, entry.read_volatile(), &raw mut (*entry).allowed)

@@ -33,9 +33,9 @@ impl Programs {
         })
     }
 
-    /// Lets a frame come in at (else, with `leaves`, leave by) a device of this thread's network
-    /// namespace, so many times (BPF_PROG_TEST_RUN: nothing but the meter sees it). Exactly so
-    /// many, or there is an error.
+    /// Passes a frame into (or, with `leaves`, out of) a device of this thread's network namespace,
+    /// this many times (BPF_PROG_TEST_RUN: only the meter sees it). Exactly this many times, or
+    /// returns an error.
     ///
     /// # Errors
     /// The device is not in this namespace, or the kernel refuses the frame: shorter than an

@@ -176,7 +176,7 @@ impl<B: Bucket> Slots<B> {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.meter(index)).owner) }
     }
 
-    /// A record's common part, its key, and what it counted since it was last read.
+    /// Returns a record's common part, its key, and its counts since the last read.
     pub fn read(&mut self, index: u32) -> (types::meter, [u64; 5], TrafficCounts) {
         let (bucket, way) = self.bucket(index);
         let meter = B::meter(bucket, way);

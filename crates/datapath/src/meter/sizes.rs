@@ -17,8 +17,8 @@ pub struct MeterSizes {
 }
 
 impl MeterSizes {
-    /// Makes room for so many IPv4 records, half as many for IPv6, and a quarter for stations;
-    /// slots in which these devices do not collide.
+    /// Makes room for this many IPv4 records, half as many for IPv6, and a quarter for stations;
+    /// chooses slots in which these devices do not collide.
     pub fn new(records: u32, links: &[u32]) -> Self {
         let records4 = records.clamp(64, 1 << 22).next_power_of_two();
         Self {

@@ -136,8 +136,8 @@ impl Device {
             .ask_one("a device (GETLINK)", question, decode_bridging)
     }
 
-    /// Gives it an address, in a network of so many bits. `false`: this kernel lacks the family, or
-    /// it is switched off for the device.
+    /// Gives the device an address, in a network with this prefix length. `false`: this kernel
+    /// lacks the family, or it is switched off for the device.
     ///
     /// # Errors
     /// The kernel refused.

@@ -82,8 +82,8 @@ impl Filters {
             .filter(|qdisc| !WITHOUT_FILTERS.contains(&qdisc.kind.as_str()))
             .map(|qdisc| qdisc.handle)
             .collect();
-        // Only in these do classes have filters of their own; and only those with others below them
-        // go by them.
+        // Only classes of these qdiscs have filters of their own; and only classes with child
+        // classes use them.
         if qdiscs
             .iter()
             .any(|q| matches!(q.kind.as_str(), "htb" | "hfsc"))

@@ -79,8 +79,8 @@ impl Hwsim {
         hwsim.order(request, &new_radio(family.id))
     }
 
-    /// Asks for something, and waits for what becomes of it. Frames may come before the answer,
-    /// which is there when all was sent.
+    /// Sends a request, and reads its result. Frames may come before the answer, which is available
+    /// as soon as the request is sent.
     fn order(&mut self, request: &'static str, order: &[u8]) -> Result<(), RequestError> {
         let failed = |source| RequestError::Socket { request, source };
         self.socket.send(order).map_err(failed)?;

@@ -71,7 +71,8 @@ fn program(to: Mac, vendor: [u8; 3]) -> Vec<Step> {
         (TAX, 0, 0, 0),
     ];
     for (left, (at, read, one, other)) in (0..checks.len()).rev().zip(checks) {
-        // Each check is three steps; behind the last one is what takes the frame, then what drops.
+        // Each check is three instructions; behind the last check come the accepting, then the
+        // dropping instruction.
         let drop = 3 * left as u8 + 1;
         program.push((read, 0, 0, at));
         program.push((JUMP_EQUAL, 1, 0, one));

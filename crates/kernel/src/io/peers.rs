@@ -31,7 +31,7 @@ pub struct Peers {
 /// Number of queries for an access point before the failure is an error.
 const TRIES: u32 = 3;
 
-/// A station behind a device of its own.
+/// A station behind its own device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerStation {
     /// Index of the access point's device.
@@ -138,12 +138,11 @@ impl Peers {
         }
     }
 
-    /// Puts a station behind its device, which is up: authorised only once it has its key, if it
-    /// is to have one. A station of the same address that was there before is removed.
+    /// Adds a station behind its device, which is up. If the station gets a key, it is authorised
+    /// only afterwards. An earlier station with this address is removed.
     ///
     /// # Errors
-    /// The kernel or the driver refused one of the steps, which is named; the station is then
-    /// removed again.
+    /// The kernel or the driver refused the named step; the station is then removed again.
     pub fn join(
         &mut self,
         station: PeerStation,

@@ -100,7 +100,7 @@ impl Socket {
     /// Makes the kernel not even queue messages that this port causes: a filter in the classic BPF
     /// compares `nlmsg_pid`.
     pub fn filter_port(&self, port: u32) -> io::Result<()> {
-        // BPF_LD|BPF_W|BPF_ABS reads in network order what the kernel wrote in its own.
+        // BPF_LD|BPF_W|BPF_ABS reads in network order, the kernel wrote in its own order.
         let filter = [
             SockFilter::new(0x20, 0, 0, 12),
             SockFilter::new(0x15, 0, 1, u32::from_be_bytes(port.to_ne_bytes())),

@@ -84,7 +84,7 @@ impl Updates {
         (found, outcome)
     }
 
-    /// Sends requests, so many at a time, and reads what is answered at once.
+    /// Sends requests, this many at a time, and reads the answers of each group.
     fn exchange<T>(
         &mut self,
         items: &[T],

@@ -1,6 +1,6 @@
-//! The transmit power of a device: what it is (`NL80211_CMD_GET_INTERFACE`), and another
-//! (`NL80211_CMD_SET_WIPHY`, which takes a device, too); and that of what is sent to one station of
-//! it (`NL80211_CMD_SET_STATION`, since Linux 5.2).
+//! The transmit power of a device: reading it (`NL80211_CMD_GET_INTERFACE`), and changing it
+//! (`NL80211_CMD_SET_WIPHY`, which takes a device, too); and changing the power towards one station
+//! of the device (`NL80211_CMD_SET_STATION`, since Linux 5.2).
 
 use super::numbers::{
     ATTR_IFINDEX, ATTR_MAC, ATTR_WIPHY, ATTR_WIPHY_FREQ, CMD_GET_INTERFACE, CMD_NEW_INTERFACE,

@@ -200,7 +200,7 @@ fn what_asks_for_more_is_known() {
     assert!(rule(FIB_RULE_INVERT, &[]).more);
     assert!(!rule(0, &[(FRA_SUPPRESS_PREFIXLEN, &[0xff; 4])]).more);
     assert!(rule(0, &[(FRA_SUPPRESS_PREFIXLEN, &[0; 4])]).more);
-    // A device by which it goes out (FRA_OIFNAME).
+    // An egress device (FRA_OIFNAME).
     assert!(rule(0, &[(17, b"v0\0")]).more);
     assert_eq!(rule(0, &[(FRA_FWMARK, &[0; 4])]).mark, Some((0, u32::MAX)));
     assert_eq!(rule(0, &[(FRA_FWMASK, &[0; 4])]).mark, Some((0, 0)));

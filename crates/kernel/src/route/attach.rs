@@ -1,4 +1,4 @@
-//! A device on top of another, and in a third: what batman-adv takes, and what a bridge is.
+//! A device on top of another, and a member of a third: for batman-adv and bridges.
 
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::encode::{NLM_F_CREATE, NLM_F_EXCL};
@@ -25,14 +25,14 @@ pub struct Tagged<'a> {
     pub mac: Mac,
     /// The tag's id.
     pub id: u16,
-    /// Index of what it is put into.
+    /// Index of the new master device.
     pub master: u32,
 }
 
 /// Relation of a device to bridges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bridging {
-    /// Index of what it is in.
+    /// Index of the master device.
     pub master: Option<u32>,
     /// True for a bridge that has a spanning tree.
     pub tree: bool,

@@ -236,7 +236,7 @@ fn ipv6_by_source_and_past_local_and_temporary_addresses() {
     picture.addresses.insert(0, held(2, "fd00::1/64"));
     picture.addresses.insert(0, temporary);
     assert_eq!(picture.uplinks()[0].address, ip("2001:db8::5"));
-    // As netifd writes what a provider delegates.
+    // The form in which netifd writes a prefix that a provider delegates.
     picture.addresses.push(held(2, "2001:db8:77::1/56"));
     picture.defaults[0].from = Some(Prefix::truncated(ip("2001:db8:77::"), 56));
     let uplink = &picture.uplinks()[0];

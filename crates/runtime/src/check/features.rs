@@ -89,7 +89,7 @@ const ROWS: [Row; 10] = [
         ability: KernelFeature::Clsact,
         name: "clsact",
         min_version: "4.5",
-        // Only where there is no TCX.
+        // Only without TCX.
         required: false,
         why_needed: "Attaches at TC if TCX is missing.",
         hint: "use a kernel built with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF \
@@ -113,7 +113,7 @@ const ROWS: [Row; 10] = [
     },
 ];
 
-/// Version, privileges, and what the packet path needs of BPF.
+/// Checks version, privileges, and the packet path's BPF requirements.
 pub fn of_bpf(release: &str) -> Vec<Feature> {
     let mut features = vec![version(release), privileges()];
     if privileged() {

@@ -103,7 +103,7 @@ fn feature(feature: &Feature, verbose: bool, output: &mut Output<'_>) -> io::Res
 fn device(device: &Device, output: &mut Output<'_>) -> io::Result<()> {
     let mark = match device.hook {
         Some(hook) => output.toned(Tone::Good, &format!("{:<7}", hook.to_string())),
-        // Not taken here, but at what it stands on.
+        // Packets are not taken here, but at the lower device.
         None if !device.lower_devices.is_empty() => output.toned(Tone::Dim, "below  "),
         None => output.toned(Tone::Warn, "none   "),
     };

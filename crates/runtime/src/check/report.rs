@@ -41,7 +41,7 @@ pub struct Feature {
     pub present: bool,
     /// True if weir needs the feature.
     pub required: bool,
-    /// Use that weir makes of the feature, one sentence.
+    /// Weir's use of the feature, one sentence.
     pub why_needed: String,
     /// Result of the probe: the kernel's answer, a value, or that the feature could not be tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -76,7 +76,7 @@ pub(super) fn has_secret(text: &str) -> bool {
         .any(|front| text.contains(front))
 }
 
-/// A name for a message: not pages of it, and nothing that a terminal would obey.
+/// Returns a name for a message: shortened, and without characters that a terminal would obey.
 pub(super) fn clip(name: &str) -> String {
     if has_secret(name) {
         return format!("({SECRET})");

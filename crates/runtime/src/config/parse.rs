@@ -13,8 +13,8 @@ use super::reader::Reader;
 use super::section::{Section, SectionValues};
 use super::suggest::nearest;
 
-/// Reads a configuration. `filename` is only for messages and origins. Either all of it is good, or
-/// every error is returned, in the order of the text.
+/// Parses a configuration. `filename` is only for messages and origins. Returns the whole
+/// configuration, or every error, in the order of the text.
 pub fn parse(
     sections: &[Section],
     text: &str,
@@ -26,7 +26,7 @@ pub fn parse(
     }
 }
 
-/// Reads what is good of a configuration; and every error.
+/// Parses the valid parts of a configuration; returns every error, too.
 pub fn parse_recoverable(
     sections: &[Section],
     text: &str,
@@ -125,7 +125,7 @@ impl Document<'_> {
         }
     }
 
-    /// Reads what is within a name that is no section itself: `[radio.power]`.
+    /// Parses the sections within a name that is not a section itself: `[radio.power]`.
     fn around(
         &mut self,
         name: &str,

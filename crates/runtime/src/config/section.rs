@@ -15,7 +15,7 @@ use super::reader::Reader;
 use super::setting::Origin;
 use super::values::ValueError;
 
-/// A section: a name, and what is in it.
+/// A section: a name, and its keys.
 #[derive(Clone, Copy)]
 pub struct Section {
     /// Name of the section in the file; with a dot if within another one: `monitor.ipfix`.
@@ -177,7 +177,7 @@ impl<T: Table> SectionValues for Tables<T> {
         let Some(before) = before.tables().downcast_ref::<Self>() else {
             return;
         };
-        // A table that has come has what it had before it was written.
+        // An optional table that appears has the values from before it was written.
         let none = T::default();
         let named = self.named.iter_mut().map(|(name, table)| {
             let before = before.named.get(name).unwrap_or(&none);

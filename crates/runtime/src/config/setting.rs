@@ -6,7 +6,7 @@ use std::ops::Deref;
 /// Source of a setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// Nowhere: it is what weir does by itself.
+    /// None: weir's default.
     #[default]
     Default,
     /// A flag.

@@ -60,7 +60,7 @@ impl Account {
         octets
     }
 
-    /// A part of what a flow forwarded.
+    /// Adds a part of a flow's forwarded traffic.
     pub fn add(&mut self, growth: &TrafficDelta) {
         *(if growth.xdp {
             &mut self.xdp_packets

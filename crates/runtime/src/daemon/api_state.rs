@@ -126,7 +126,7 @@ impl ApiState {
         self.report(router, status).status
     }
 
-    /// Adds what the packet path and all modules report.
+    /// Collects the reports of the packet path and of all modules.
     fn report(&self, router: &mut Router, status: Status) -> Report {
         let mut report = Report {
             status,

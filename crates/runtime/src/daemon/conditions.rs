@@ -466,7 +466,7 @@ mod tests {
             shown.conditions[0].text,
             "A cable at lan2 leads back to this router: the network has a loop."
         );
-        // The conditions are gone for a moment only, and stay for a part of it.
+        // The conditions are gone for a moment only, and stay shown for a part of it.
         registry.update(Vec::new(), 164, 999_840);
         assert_eq!(
             registry.list(1_000_004),

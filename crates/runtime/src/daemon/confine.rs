@@ -83,7 +83,7 @@ pub fn unsealed(
     config: &[ConfigEntry],
 ) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let real = |path: &Path| {
-        // Also of what is not there yet: the nearest directory that is.
+        // A missing path counts, too: its nearest existing directory.
         let there = path
             .ancestors()
             .find_map(|one| Some((one, one.canonicalize().ok()?)));
@@ -123,8 +123,8 @@ fn keys_in(folder: &Path, config: &[ConfigEntry]) -> String {
     keys.map(|entry| &*entry.key).collect::<Vec<_>>().join(", ")
 }
 
-/// Confines this thread to what it has open: no file; from Linux 6.7 on, no TCP connection of its
-/// own; from 6.12 on, no signal to others.
+/// Confines this thread to its open files: no other file; from Linux 6.7 on, no TCP connection of
+/// its own; from 6.12 on, no signal to others.
 pub fn confine_wholly() {
     told(enforce_all());
 }

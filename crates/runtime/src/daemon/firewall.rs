@@ -44,7 +44,7 @@ impl Firewall {
         Poll::Ready(result)
     }
 
-    /// Loads what is left, and then this: the end.
+    /// Waits for the running load, then loads these rules, the last ones.
     pub async fn finish(self, rules: String) -> Result<(), String> {
         if let Some(load) = self.under_way {
             // The last load decides.

@@ -128,7 +128,7 @@ fn lock(path: &Path) -> io::Result<Option<Flock<File>>> {
 mod tests {
     use super::*;
 
-    /// In a namespace of its own, so that a weir that runs on this machine does not matter.
+    /// Runs in a namespace of its own, so that a weir that runs on this machine does not matter.
     fn alone<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         let thread = std::thread::spawn(|| {
             nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("needs root");

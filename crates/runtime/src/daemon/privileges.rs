@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Capabilities belong to the thread, so that one of its own can lose them.
+    /// Capabilities belong to the thread: run on a separate thread, which can lose them.
     fn alone<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         thread::spawn(work).join().expect("no panic")
     }

@@ -137,7 +137,7 @@ impl Subprocess {
         // Only for `ps`.
         let _ = nix::sys::prctl::set_name(name);
         let control = io::stdin().as_fd().try_clone_to_owned()?;
-        // A session of its own: no terminal takes what it would type there.
+        // A session of its own: no terminal receives input from the process.
         let _ = unistd::setsid();
         self.become_user();
         privileges::drop_all();

@@ -165,8 +165,8 @@ fn day_of(date: Date) -> i64 {
         .map_or(0, |step| i64::from(step.get_days()))
 }
 
-/// The date of a day since 1970: the inverse of [`day_of`]. Of what is beyond the calendar it is
-/// the last, or the first.
+/// Returns the date of a day since 1970: the inverse of [`day_of`]. Days beyond the calendar give
+/// its last or first date.
 fn civil(day: i64) -> Date {
     let step = Step::new().try_days(day);
     step.and_then(|step| EPOCH.checked_add(step))

@@ -1,4 +1,4 @@
-//! The port: found by its name, and what it is used for already.
+//! The port: found by its name, with its present uses.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddrV6, UdpSocket};
 

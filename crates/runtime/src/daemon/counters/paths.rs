@@ -255,7 +255,7 @@ impl Paths {
         }
     }
 
-    /// The PPP device, where there is one only (in a VRF).
+    /// Returns the PPP device, if there is only one (in a VRF).
     fn only_ppp(&self, vrf: Option<u32>) -> Option<u32> {
         let mut all = self
             .links

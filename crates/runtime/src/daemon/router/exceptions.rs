@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kernel::io::Exceptions;
 use tracing::{debug, info};
 
-/// Reading takes one part in so many of the time at most.
+/// Reading takes at most one part in this many of the time.
 const SHARE: u32 = 50;
 /// Pause between two checks of the exceptions ([`Watch::changed`]).
 const LOOK: Duration = Duration::from_secs(1);
