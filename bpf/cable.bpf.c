@@ -146,7 +146,7 @@ always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now,
 		cable_keep(skb, &c->text[CABLE_TEXT_CDP]);
 	else if (sort == CABLE_MNDP)
 		cable_keep(skb, &c->text[CABLE_TEXT_MNDP]);
-	/* An own hello too: it shows from which port it comes back. */
+	/* An own hello too: it shows the port from which it returns. */
 	else if (is_hello)
 		cable_keep(skb, &c->text[CABLE_TEXT_HELLO]);
 }

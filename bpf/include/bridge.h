@@ -47,8 +47,8 @@ always_inline int bridge_special(__be16 type)
 }
 
 /*
- * Both addresses in the words of an IPv4 flow's key, cut so that each is read where it is aligned.
- * User space does the same.
+ * Stores both addresses in the words of an IPv4 flow's key, split for aligned reads. User space
+ * does the same.
  */
 always_inline void bridge_key(const void *data, __u64 *key)
 {
@@ -62,7 +62,7 @@ always_inline void bridge_key(const void *data, __u64 *key)
 #endif
 }
 
-/* Addresses and up to two tags; what stands behind them is payload, be it a third one. */
+/* Addresses and up to two tags; the bytes behind them are payload, even a third tag. */
 always_inline int bridge_parse(const struct frame *f, const struct meta_tag *meta,
 			       struct crossing *c)
 {

@@ -24,7 +24,7 @@ struct {
 	__type(value, __u32);
 } pairs SEC(".maps");
 
-/* Puts other tags between addresses and EtherType. 0, or the frame is as it was. */
+/* Inserts other tags between addresses and EtherType. On 0 the frame is unchanged. */
 always_inline int bridge_retag_xdp(struct xdp_md *ctx, const struct crossing *c,
 				   const struct hop *hop)
 {

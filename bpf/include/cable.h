@@ -76,7 +76,7 @@ enum cable_text_of {
 enum cable_mode {
 	CABLE_IDLE,
 	CABLE_GROUPS, /* frames to groups are noted: all new speakers send some */
-	CABLE_NOTED,  /* what comes in is noted */
+	CABLE_NOTED,  /* incoming frames are noted */
 	CABLE_SHUT,   /* noted too, and nothing passes, in or out */
 	/*
 	 * Incoming frames are noted, except IP of no other sort; servers, and hidden contents, do
@@ -100,7 +100,7 @@ struct cable_text {
 };
 _Static_assert(sizeof(struct cable_text) == 328, "cable_text");
 
-/* A port. 64-bit words stand at multiples of 8 on every processor. */
+/* A port. 64-bit words are at multiples of 8 on every processor. */
 struct cable {
 	__u32 ifindex; /* 0: free */
 	__u32 mode;    /* enum cable_mode */

@@ -193,9 +193,9 @@ always_inline __u16 cable_snap(struct __sk_buff *skb, __u32 at)
 }
 
 /*
- * The sort of a frame that is not from this router itself, with CABLE_HIDDEN where that is so;
- * `vlan`: the number in its outermost tag. Before TC ingress the kernel has taken that one out of
- * the frame; what BPF_PROG_TEST_RUN brings still has it there.
+ * Returns the sort of a frame that is not from this router itself, with CABLE_HIDDEN for hidden
+ * content; `vlan`: the number in its outermost tag. Before TC ingress the kernel has stripped that
+ * tag from the frame; frames of BPF_PROG_TEST_RUN still have it.
  */
 always_inline __u32 cable_sort(struct __sk_buff *skb, const __be16 *ethernet, __u32 *vlan)
 {
@@ -237,7 +237,7 @@ always_inline __u32 cable_sort(struct __sk_buff *skb, const __be16 *ethernet, __
 		return CABLE_BATMAN;
 	case CABLE_ETHERTYPE_PPPOE:
 		return cable_pppoe(skb, at);
-	/* Linux takes off as many as there are, with the number 0. */
+	/* Linux strips as many as there are, with the number 0. */
 	case ETH_P_8021Q:
 	case ETH_P_8021AD:
 		return CABLE_OTHER | CABLE_HIDDEN;

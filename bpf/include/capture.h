@@ -255,7 +255,7 @@ always_inline __u32 capture_direct(__u8 *to, void *data, void *end, __u32 n)
 			*(__u16 *)(to + i + k) = *(__u16 *)(data + i + k);
 	}
 	i = n - CAPTURE_PIECE;
-	asm volatile("" : "+r"(i)); /* the bound below is one that older verifiers want to see */
+	asm volatile("" : "+r"(i)); /* for older verifiers, which need the bound below */
 	i &= CAPTURE_DIRECT - 1;
 	from = data + i;
 	if (from + CAPTURE_PIECE > end)
@@ -266,7 +266,7 @@ always_inline __u32 capture_direct(__u8 *to, void *data, void *end, __u32 n)
 	return n;
 }
 
-/* Puts a frame into the record as it is now. */
+/* Copies a frame into the record in its present state. */
 always_inline void capture_frame(struct xdp_md *ctx, struct capture_state *s,
 				 const struct capture_settings *c)
 {

@@ -29,7 +29,7 @@ const volatile __u32 drop_patience;
 const volatile __u32 drop_life;
 /* jiffies for which netfilter must have dropped all before a drop is cached */
 const volatile __u32 drop_row;
-/* jiffies after which a row in which it did not is given up */
+/* Jiffies without a drop after which a row ends. */
 const volatile __u32 drop_row_missed;
 
 #define DROP_EVIDENCE 8 /* and at least so many */

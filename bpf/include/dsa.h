@@ -171,7 +171,7 @@ always_inline int dsa_out(const void *data, const void *end, __u32 kind, struct 
 			return REASON_TAG;
 		tag->size = DSA_MTK_SIZE;
 		/*
-		 * Before the tag is put in, kernels fill up to 64 bytes (OpenWrt's), or not at all:
+		 * Before inserting the tag, kernels pad to 64 bytes (OpenWrt's), or not at all:
 		 * then the switch spoils the rest.
 		 */
 		tag->least = ETH_ZLEN + DSA_MTK_SIZE;

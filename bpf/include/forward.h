@@ -269,7 +269,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	if (l->in & IN_PPPOE && !(port->flags & PORT_PPP_IN))
 		return because(REASON_PORT);
 	if (unlikely(port->dsa && !l->dsa))
-		/* a type that stands where the tag should: the device took the tag off */
+		/* A type in the position of the tag: the device stripped the tag. */
 		return because(REASON_TAG);
 	if (!port_owns(port, f, l) || unlikely(source_refused(port, f, l)))
 		return because(REASON_NOT_OURS);
@@ -335,7 +335,7 @@ always_inline int decide(const struct frame *f, __u32 ifindex, int ipv6, int xdp
 	if (unlikely(reason)) {
 		if (doubtful(p))
 			return because(REASON_WINDOW);
-		/* XDP may not see a tag that the device took off: TC, which does, comes next. */
+		/* XDP may not see a tag that the device stripped: TC, which does, comes next. */
 		if (!xdp && reason == REASON_MOVED && port->flags & PORT_FLOODS &&
 		    (flow->in ^ in) & IN_NETWORK)
 			flow_moved(v->ref);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hops: where does it go? An adjacency, shared by many flows: the out device and the bytes that the
- * kernel itself put before the IP header. Written by the egress witness; epoch raised by user space
- * when the neighbour behind it changes.
+ * Hops: an adjacency, shared by many flows: the egress device and the bytes that the kernel itself
+ * put before the IP header. Written by the egress witness; user space raises the epoch when the
+ * neighbour behind it changes.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ struct hop {
 _Static_assert(sizeof(struct hop) == 64, "hop");
 
 /*
- * TC's abilities for a link-layer header: nothing moves by 2 bytes (qca), no super-packet is split
+ * TC's features for a link-layer header: nothing moves by 2 bytes (qca), no super-packet is split
  * behind PPPoE or by a switch, and next to the tag of a switch nothing else is put into the frame.
  */
 enum able {

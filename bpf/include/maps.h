@@ -25,7 +25,7 @@ const volatile __u32 hold;
 const volatile __u32 silence;   /* jiffies without a beat after which the daemon counts as dead */
 const volatile __u32 rehearsal; /* under BPF_PROG_TEST_RUN, where every skb has a socket */
 const volatile __u32 shadow;    /* compute, compare, but let the kernel forward */
-const volatile __u32 ipsec;     /* this kernel knows of IPsec, and can tell what it decrypted */
+const volatile __u32 ipsec;     /* this kernel has IPsec, and can report decrypted packets */
 /* this processor may read a flow's fields before its proof, unless prevented */
 const volatile __u32 weak_order;
 const volatile __u32 buffers; /* XDP may see frames in several buffers: from Linux 5.18 on */

@@ -27,7 +27,7 @@ enum meter_state {
 	METER_RETIRED = 3,
 };
 
-enum meter_way { /* which way a packet goes, seen from the station */
+enum meter_way { /* direction of a packet, seen from the station */
 	METER_SENT,
 	METER_RECEIVED,
 };
@@ -143,14 +143,14 @@ _Static_assert(sizeof(struct meter_port) == 192, "meter_port");
 
 enum meter_port_flags {
 	METER_RAW = 1 << 0,  /* no Ethernet header */
-	METER_READ = 1 << 1, /* packets that tell names are copied */
+	METER_READ = 1 << 1, /* packets that carry names are copied */
 };
 
 /* Notifications to user space, through the ring. */
 enum meter_news_kind {
 	METER_NEW,   /* a record was claimed */
 	METER_ENDED, /* a FIN or RST was seen */
-	METER_SAMPLE /* a packet that may tell a name */
+	METER_SAMPLE /* a packet that may carry a name */
 };
 
 struct meter_news {

@@ -132,8 +132,8 @@ always_inline int has_ports(__u8 proto)
 }
 
 /*
- * Layer 4 at `at`; `room` bytes of the IP packet are left for it. Gives the bytes of its header,
- * where it has one that repeats in segments.
+ * Reads layer 4 at `at`, which has `room` bytes of the IP packet. Returns the size of its header,
+ * if it has one that repeats in segments.
  */
 always_inline __u32 meter_l4(struct __sk_buff *skb, __u32 at, __u32 room, int ipv6,
 			     enum meter_way way, struct metered *p)
@@ -175,8 +175,8 @@ always_inline __u32 meter_l4(struct __sk_buff *skb, __u32 at, __u32 room, int ip
 }
 
 /*
- * Finds layer 4 behind an IPv6 header and those that may follow it (RFC 8200): a few, as more than
- * that is a trick.
+ * Finds layer 4 behind an IPv6 header and its extension headers (RFC 8200): a few, as more than
+ * that is an attack.
  */
 always_inline __u32 meter_headers6(struct __sk_buff *skb, __u32 at, struct metered *p,
 				   __u32 *fragment)
@@ -271,7 +271,7 @@ enum metered_as {
 	METERED_IPV6,
 };
 
-/* Any frame at a port of these flags; `slot`: of the port. `p` is all zero before. */
+/* Counts any frame at a port with these flags; `slot`: of the port. `p` is all zero before. */
 always_inline enum metered_as meter_parse(struct __sk_buff *skb, __u32 flags, __u32 slot,
 					  enum meter_way way, struct metered *p)
 {

@@ -216,7 +216,7 @@ always_inline __u64 probe_number(const void *at)
 	return number;
 }
 
-/* Packets that an skb stands for on the wire. */
+/* Returns the number of packets on the wire that an skb represents. */
 always_inline __u32 probe_packets(struct sk_buff___weir *skb)
 {
 	struct skb_shared_info___weir *shared;

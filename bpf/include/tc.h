@@ -28,7 +28,7 @@ always_inline int tc_pull(struct __sk_buff *skb, __u32 need)
  */
 
 /*
- * Puts a VLAN tag between the addresses and the EtherType. Returns the number of tags to take off
+ * Inserts a VLAN tag between the addresses and the EtherType. Returns the number of tags to remove
  * to undo this; -1: no memory.
  */
 always_inline int tc_tag_frame(struct __sk_buff *skb, const struct link *l)
@@ -43,9 +43,9 @@ always_inline int tc_tag_frame(struct __sk_buff *skb, const struct link *l)
 }
 
 /*
- * Takes a switch's tag of 4 or 8 bytes off: the bytes at `at` become one or two VLAN tags, the last
- * of which is followed by the EtherType of IP. Gives the number of tags that are then to be taken
- * off, or -1.
+ * Removes a switch's tag of 4 or 8 bytes: the bytes at `at` become one or two VLAN tags, the last
+ * of which is followed by the EtherType of IP. Returns the number of tags that must then be
+ * removed, or -1.
  */
 always_inline int tc_make_tags(struct __sk_buff *skb, __u32 at, int two, __be16 type,
 			       const struct link *l)
@@ -84,8 +84,8 @@ always_inline int tc_dsa_to_tags(struct __sk_buff *skb, const struct link *l)
 #define TC_TAGS_MAX 5 /* one, and four in place of a switch's tag */
 
 /*
- * Puts PPPoE on, and the addresses: those bytes of the hop's header that are no VLAN tag. The hash
- * is taken while IP can be found.
+ * Adds PPPoE and the addresses: those bytes of the hop's header that are not VLAN tags. The hash is
+ * taken while IP can be found.
  */
 always_inline int tc_pppoe_push(struct __sk_buff *skb, const struct hop *hop, __u32 ip_len)
 {
@@ -104,7 +104,7 @@ always_inline int tc_pppoe_push(struct __sk_buff *skb, const struct hop *hop, __
 	return bpf_skb_store_bytes(skb, 0, header, sizeof(header), BPF_F_RECOMPUTE_CSUM);
 }
 
-/* Puts a switch's tag of 4 bytes on, whole with addresses and EtherType. */
+/* Adds a switch's tag of 4 bytes, with addresses and EtherType. */
 always_inline int tc_dsa_push(struct __sk_buff *skb, const struct hop *hop)
 {
 	const void *h = hop->key.header;
@@ -159,7 +159,7 @@ always_inline int tc_pppoe_pop(struct __sk_buff *skb, const struct link *l, __be
 	return bpf_skb_adjust_room(skb, -PPPOE_SIZE, BPF_ADJ_ROOM_MAC, 0);
 }
 
-/* Takes everything off, so that plain Ethernet is left. Gives 0, or -1. */
+/* Removes all headers down to plain Ethernet. Returns 0, or -1. */
 always_inline int tc_strip(struct __sk_buff *skb, const struct link *l, int pppoe, __be16 type)
 {
 	int more = 0;
@@ -171,7 +171,7 @@ always_inline int tc_strip(struct __sk_buff *skb, const struct link *l, int pppo
 	return more < 0 ? -1 : tc_pop(skb, l->tags + more);
 }
 
-/* Puts the hop's header on plain Ethernet. */
+/* Adds the hop's header to plain Ethernet. */
 always_inline int tc_dress(struct __sk_buff *skb, const struct hop *hop, __u32 ip_len)
 {
 	const __be16 *h = (void *)hop->key.header;
@@ -277,8 +277,9 @@ always_inline int tc_forward(struct __sk_buff *skb, int ipv6, const struct link 
 		return tc_pass(skb, reason);
 
 	/*
-	 * Steps that can fail come first, and each leaves a right packet behind. The headers are
-	 * private to us already: the verifier puts that before a program that writes to packets.
+	 * Steps that can fail come first, and each leaves a correct packet behind. The headers are
+	 * private to this skb already: the verifier inserts that before a program that writes to
+	 * packets.
 	 */
 	if (!skb->gso_size && f.len > l3_at + p.len && bpf_skb_change_tail(skb, l3_at + p.len, 0))
 		return because(TC_ACT_UNSPEC);

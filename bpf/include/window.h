@@ -190,7 +190,7 @@ always_inline void window_passed(struct trial *t, struct trial *other, __u32 oct
 		__sync_fetch_and_add(&other->other, back);
 }
 
-/* Conntrack sees a packet that asks for nothing: it remembers no SYN any more. */
+/* Conntrack sees an ordinary packet, and forgets the SYN. */
 always_inline void window_heard(struct trial *t, struct trial *other)
 {
 	if (t->sample & WINDOW_ASKED)

@@ -14,7 +14,7 @@
 
 #define PROOF_WRITING 1 /* flow.proof while a witness fills a record in; epochs start above it */
 
-/* The hop of a header, made if it is new. HOPS_MAX when there is no room. */
+/* Returns the hop of a header; creates a new one. HOPS_MAX if the table is full. */
 always_inline __u32 hop_learn(const struct hop_key *key, __u32 flags)
 {
 	__u32 *known = bpf_map_lookup_elem(&hop_index, key);
@@ -126,9 +126,9 @@ always_inline int skb_link_parse(struct __sk_buff *skb, int out, struct link *l)
 }
 
 /*
- * The bytes before IP as they will be on the wire: a tag in the metadata comes after the addresses.
- * Copied by the helper, which checks for itself: a check here a compiler leaves out where those of
- * the parser imply it, and the verifier cannot follow.
+ * Copies the bytes before IP as they will be on the wire: a tag in the metadata comes after the
+ * addresses. The helper copies, because it checks by itself: a compiler omits a check here if those
+ * of the parser imply it, and the verifier cannot follow.
  */
 always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const struct port *port,
 			       const struct link *l)
@@ -160,7 +160,7 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 	for (i = L3_ETHERNET / 2; i < HOP_HEADER_MAX / 2; i++)
 		if (2 * i >= key->len)
 			h[i] = zero;
-	/* the length differs from packet to packet: it stands 4 bytes before the end */
+	/* The length differs from packet to packet: it is 4 bytes before the end. */
 	if (l->in & IN_PPPOE)
 #pragma unroll
 		for (i = 8; i < HOP_HEADER_MAX / 2; i++)
@@ -170,8 +170,8 @@ always_inline int hop_key_fill(struct hop_key *key, struct __sk_buff *skb, const
 }
 
 /*
- * Notes where a PPPoE session of the port of this slot leads: its number stands 6 bytes before the
- * end of the header.
+ * Notes the hop of a PPPoE session of the port of this slot: the session's number is 6 bytes before
+ * the end of the header.
  */
 always_inline void session_learn(__u32 slot, const struct hop_key *key)
 {
@@ -212,8 +212,8 @@ always_inline void session_device_learn(__u64 in, __u32 device)
 }
 
 /*
- * Returns true for the very packet on trial, by length and identification. GRO may have merged that
- * with those before it, which were numbered one after the other (inet_gro_receive). A super-packet
+ * Returns true for the very packet on trial, by length and identification. GRO may have merged the
+ * packet with those before it, which were numbered consecutively (inet_gro_receive). A super-packet
  * may leave in segments, the first of which has its identification.
  */
 always_inline int very_packet(struct __sk_buff *skb, const struct trial *t, const struct packet *p,
@@ -270,9 +270,10 @@ always_inline int was_decrypted(struct __sk_buff *skb)
 
 /*
  * Layer 4 of an untranslated flow must have the right checksum: conntrack does not track a packet
- * with a wrong one, but the kernel forwards it, perhaps by rules meant for what is not tracked.
- * (One of a translated flow leaves untranslated, and so finds no trial.) A device may have checked
- * already, and a super-packet was. Otherwise it is summed up by a program of its own, see sum.h.
+ * with a wrong one, but the kernel forwards it, perhaps by rules for untracked packets. (A packet
+ * of a translated flow leaves untranslated, and so finds no trial.) A device may have checked
+ * already, and a super-packet was checked. Otherwise a program of its own computes the sum, see
+ * sum.h.
  */
 always_inline int checksum_known(struct __sk_buff *skb, int ipv6, const struct packet *p)
 {

@@ -146,8 +146,8 @@ impl Cables {
         Ok(())
     }
 
-    /// Begins to note what comes in at a device, from nothing. One that is watched already is
-    /// cleared, and noted at.
+    /// Begins to note the frames that come in at a device, from an empty record. A record of a
+    /// watched device is cleared.
     ///
     /// # Errors
     /// The device is gone, or [`PORTS`] are watched.
@@ -236,7 +236,7 @@ impl Cables {
         self.hold(link, tick(now()) - 1);
     }
 
-    /// Forgets what was noted at a device: its link went.
+    /// Clears the record of a device whose link went down.
     pub fn clear(&mut self, link: u32) {
         if let Some(cable) = self.at(link) {
             // SAFETY: of a watched device, in a live mapping.
@@ -263,8 +263,8 @@ impl Cables {
         self.slots.at(self.watched.get(&link)?.slot)
     }
 
-    /// Lets a frame come in at a device (else, with `leaves`, leave by it) by BPF_PROG_TEST_RUN;
-    /// whether it passes. For tests.
+    /// Passes a frame into (or, with `leaves`, out of) a device by BPF_PROG_TEST_RUN; returns true
+    /// if it passes. For tests.
     ///
     /// # Errors
     /// The kernel refuses the frame: it is shorter than an Ethernet header.

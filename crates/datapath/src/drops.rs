@@ -192,7 +192,7 @@ impl Drops {
         (&lists[usize::from(prefix.address.is_ipv6())], key)
     }
 
-    /// Puts a prefix on a list, or changes it; its counters begin at 0. At most [`DROP_PREFIXES`]
+    /// Adds a prefix to a list, or changes it; its counters begin at 0. At most [`DROP_PREFIXES`]
     /// of each family.
     ///
     /// # Errors
@@ -270,7 +270,7 @@ impl Drops {
         self.buckets.all(epoch).collect()
     }
 
-    /// Sums over all of them, and those that are gone.
+    /// Sums over all present and former entries.
     pub fn learned_totals(&self) -> LearnedTotals {
         let total = |which| self.totals.get(which).unwrap_or_default();
         // enum drop_total

@@ -105,7 +105,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Attaches what `hook` needs, where it is not attached already.
+    /// Attaches the programs of `hook`, unless they are attached already.
     pub fn attach(
         &mut self,
         programs: &Programs,
@@ -263,7 +263,7 @@ fn link_create_with(
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Lets XDP send out of a device.
+/// Allows XDP to send by a device.
 pub fn allow_transmit(transmit: &MapMut<'_>, slot: u32, link: u32) -> Result<(), Error> {
     transmit
         .update(&slot.to_ne_bytes(), &link.to_ne_bytes(), MapFlags::ANY)

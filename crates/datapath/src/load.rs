@@ -48,8 +48,8 @@ pub struct Options {
     pub quiet: u32,
     /// The processor reorders loads: everything but x86 is taken to.
     pub weak_order: bool,
-    /// The witness is run by BPF_PROG_TEST_RUN, which gives every packet a socket: do not take that
-    /// for local traffic.
+    /// True if BPF_PROG_TEST_RUN runs the witness, which gives every packet a socket: such packets
+    /// do not count as local traffic.
     pub rehearsal: bool,
     /// After a FIN, RST or SYN a flow is not proven for so long, milliseconds.
     pub hold: u32,
@@ -104,8 +104,8 @@ const fn at_hooks(bridge: bool) -> [&'static str; 3] {
     ["weir_tc", xdp, "weir_witness"]
 }
 
-/// Opens, sizes and loads the objects: one with all maps, and the programs that the verifier is
-/// soon done with; and those of the programs at the hooks.
+/// Opens, sizes and loads the objects: one with all maps, and the programs that the verifier checks
+/// quickly; and those of the programs at the hooks.
 pub(crate) fn load(
     sizes: &Sizes,
     options: &Options,
@@ -131,7 +131,7 @@ pub(crate) fn load(
 }
 
 /// Loads the programs at the hooks over the maps of `main`: as many at once as there are
-/// processors, as more would be no sooner, and take more memory.
+/// processors. More at once would not be faster, and use more memory.
 fn load_at_hooks(
     main: &WeirSkel<'_>,
     sizes: &Sizes,
@@ -275,7 +275,7 @@ fn set_constants(
     Ok(())
 }
 
-/// Lets programs go on with others: see `enum part` of bpf/include/sum.h.
+/// Connects programs that continue in others: see `enum part` of bpf/include/sum.h.
 fn link(main: &WeirSkel<'_>, programs: &Programs, bridge: bool) -> Result<(), Error> {
     let (progs, maps) = (&main.progs, &main.maps);
     let enter = |map: &MapMut<'_>, slot: u64, program: BorrowedFd<'_>| {

@@ -156,7 +156,7 @@ impl Meter {
         self.records.resting(&self.sizes)
     }
 
-    /// Records there are.
+    /// Returns the number of records.
     pub fn capacity(&self) -> u32 {
         self.sizes.records4 + self.sizes.records6
     }
@@ -231,7 +231,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Visits all stations with traffic that has no record. Silent stations give up their places.
+    /// Visits all stations with traffic without a record. Silent stations lose their slots.
     ///
     /// # Errors
     /// The kernel's clock cannot be read.

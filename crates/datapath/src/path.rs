@@ -32,7 +32,7 @@ const FORGET_PAUSE: Duration = Duration::from_secs(10);
 
 /// The packet path, loaded into the kernel.
 pub struct Datapath {
-    /// Lets the packet path forward, and ends its proofs.
+    /// Controls if the packet path forwards, and ends its proofs.
     pub heartbeat: Heartbeat,
     /// Copies of packets.
     pub captures: Captures,
@@ -180,8 +180,8 @@ impl Datapath {
         })
     }
 
-    /// Gives the traffic that a flow forwarded since the last call, if any. Due at least every two
-    /// seconds for each flow: the shared counters are narrow. [`Datapath::tidy`] gives out the
+    /// Reports the traffic that a flow forwarded since the last call, if any. Due at least every
+    /// two seconds for each flow: the shared counters are narrow. [`Datapath::tidy`] reports the
     /// traffic between the last call and the flow's removal.
     pub fn take_traffic(&mut self, flow: u32, mut each: impl FnMut(TrafficDelta)) {
         let (hops, at_xdp) = (&self.hops, at_xdp(&self.ports, &self.hooks));
@@ -232,8 +232,8 @@ impl Datapath {
         self.timing.timed()
     }
 
-    /// Gives the waits measured since the last call. Connections with all waits, or without an
-    /// answer for two seconds, are no longer timed. Due every second.
+    /// Reports the round trips measured since the last call. Connections with both round trips, or
+    /// without an answer for two seconds, are no longer timed. Due every second.
     pub fn take_round_trips(&mut self, now: Instant, each: impl FnMut(RoundTrip)) {
         self.timing.waits(now, &self.table, each);
     }
@@ -385,7 +385,8 @@ impl Datapath {
         Ok(())
     }
 
-    /// Packets given to the kernel or not proven, by reason, and totals, summed over CPUs.
+    /// Returns the packets left to the kernel or not proven, by reason, and totals, summed over
+    /// CPUs.
     pub fn totals(&self) -> Result<Totals, Error> {
         view::totals(&self.skel.maps.passed, &self.skel.maps.totals)
     }

@@ -17,7 +17,7 @@ pub enum KernelFeature {
     Bpf,
     /// Programs of type XDP load.
     Xdp,
-    /// Atomic instructions that give the old value back.
+    /// Atomic instructions that return the old value.
     AtomicFetch,
     /// Programs of type SYSCALL load.
     SyscallProgram,
@@ -37,7 +37,7 @@ pub enum KernelFeature {
     Clsact,
 }
 
-/// Returns true if a program can ask whether IPsec decrypted a packet. A kernel without IPsec
+/// Returns true if a program can query whether IPsec decrypted a packet. A kernel without IPsec
 /// cannot answer, and decrypts nothing.
 pub(crate) fn tells_decrypted() -> bool {
     load(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &DECRYPTED).is_ok()

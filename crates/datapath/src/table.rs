@@ -65,7 +65,7 @@ struct Pair {
     refs: [u32; 2],
     seen: [u64; 2],
     total: [Reading; 2],
-    /// Part of the total that was given out as growth.
+    /// Part of the total that was already reported as growth.
     told: [CounterDelta; 2],
 }
 
@@ -157,7 +157,7 @@ impl Table {
         self.place(flow, ways.map(|key| (key, key)), trials)
     }
 
-    /// Writes both directions, each as it comes in and as it leaves.
+    /// Writes both directions, each with its headers at ingress and at egress.
     fn place(
         &mut self,
         flow: u32,
@@ -237,8 +237,8 @@ impl Table {
         }
     }
 
-    /// Gives the traffic that a flow forwarded since the last call, if any: each direction's
-    /// record, its ends as it comes in and as it leaves, and its growth.
+    /// Reports the traffic that a flow forwarded since the last call, if any: each direction's
+    /// record, its endpoints at ingress and egress, and its growth.
     pub fn grown(
         &mut self,
         flow: u32,
@@ -257,7 +257,7 @@ impl Table {
         self.pairs[list][slot] = Some(pair);
     }
 
-    /// Brings one direction's totals up to date, and gives what of them was not given out before.
+    /// Updates one direction's totals, and returns the part that was not reported before.
     fn grow(&self, pair: &mut Pair, i: usize) -> (types::flow, CounterDelta) {
         let record = self.common(pair.refs[i]);
         pair.update(i, read_count(record));

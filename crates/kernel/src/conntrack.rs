@@ -103,7 +103,7 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
     }))
 }
 
-/// Reads an entry. Of one that is `gone`, only the identity is needed.
+/// Reads an entry. If the entry is `gone`, only the identity is needed.
 fn entry(attributes: Attributes<'_>, gone: bool) -> Result<Option<Connection>, DecodeError> {
     let mut original = None;
     let mut reply = None;
@@ -345,13 +345,13 @@ impl Tcp {
         let scales = [self.scales[0]?, self.scales[1]?];
         let all = |flag| flags.iter().all(|flags| flags & flag != 0);
         let strict = flags.iter().all(|flags| flags & TCP_BE_LIBERAL == 0);
-        // 14 is the largest there is (RFC 7323, 2.3).
+        // 14 is the maximum (RFC 7323, 2.3).
         (all(TCP_WINDOW_SCALE) || strict).then(|| scales.map(|scale| scale.min(14)))
     }
 }
 
-/// Returns true if a SYN proxy is at work. Entries that ctnetlink itself made (`conntrack -I`,
-/// conntrackd after a fail-over) always have the attribute, with nothing but zeros.
+/// Returns true if a SYN proxy is active. Entries that ctnetlink itself made (`conntrack -I`,
+/// conntrackd after a fail-over) always have the attribute, with only zeros.
 fn synproxied(attribute: &Attribute<'_>) -> Result<bool, DecodeError> {
     for attribute in attribute.nested("CTA_SYNPROXY") {
         if attribute?.value.iter().any(|octet| *octet != 0) {

@@ -31,7 +31,7 @@ pub struct ElementStatements {
     pub statements: BTreeSet<String>,
 }
 
-/// Asks for all sets of all tables.
+/// Requests all sets of all tables.
 pub(crate) fn dump_sets(sequence: u32) -> Vec<u8> {
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
     Encoder::single(SUBSYSTEM << 8 | NFT_MSG_GETSET, flags, sequence, |e| {
@@ -67,8 +67,8 @@ pub fn decode_open_set(message: &Message<'_>) -> Result<Option<SetName>, DecodeE
     })
 }
 
-/// Decodes a part of the answer to a dump of elements: adds what they keep, and gives how many they
-/// are.
+/// Decodes a part of the answer to a dump of elements: adds their statements, and returns the
+/// number of elements.
 ///
 /// # Errors
 /// Names the attribute that is cut short.

@@ -192,7 +192,7 @@ pub struct ElementCount {
     pub octets: u64,
 }
 
-/// Decodes a part of the answer to a dump of elements: adds those that have a counter.
+/// Decodes a part of the answer to a dump of elements: adds those with a counter.
 ///
 /// # Errors
 /// Names the attribute that is cut short.

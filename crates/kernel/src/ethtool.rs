@@ -26,9 +26,9 @@ const BITSET_BIT_NAME: u16 = 2;
 /// not see them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HiddenTags {
-    /// `rx-vlan-hw-parse`: those of 802.1Q.
+    /// `rx-vlan-hw-parse`: strips tags of 802.1Q.
     pub customer: bool,
-    /// `rx-vlan-stag-hw-parse`: those of 802.1ad.
+    /// `rx-vlan-stag-hw-parse`: strips tags of 802.1ad.
     pub service: bool,
 }
 
@@ -112,7 +112,7 @@ pub fn decode_speed(
     Ok(Some(speed))
 }
 
-/// Asks for the speed of one device.
+/// Requests the speed of one device.
 pub(crate) fn get_speed(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[LINKMODES_GET, 1, 0, 0]);
@@ -123,7 +123,7 @@ pub(crate) fn get_speed(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Asks for the features of one device, by their names.
+/// Requests the features of one device, by their names.
 pub(crate) fn get_features(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[FEATURES_GET, 1, 0, 0]);

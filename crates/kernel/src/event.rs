@@ -23,7 +23,7 @@ pub enum Event {
     /// A route, rule or next-hop object appeared, changed or went. Weir needs only the fact of a
     /// change.
     Routing,
-    /// An IPsec policy or state appeared, changed or went.
+    /// An IPsec policy or state was added, changed or removed.
     Policies,
     /// Forwarding, reverse-path filtering or another such setting of this device was switched; 0:
     /// of all devices, or of future ones.
@@ -33,7 +33,7 @@ pub enum Event {
     /// The qdisc at the root of a device, as named by the kernel (`noqueue`, `fq_codel`, `cake`,
     /// …).
     Qdisc(Qdisc),
-    /// A qdisc below the root of this device came, went or changed.
+    /// A qdisc below the root of this device was added, removed or changed.
     /// [`io::Filters`](crate::io::Filters) reads the present state; the defaults that come with a
     /// root cause no event.
     Qdiscs(u32),
@@ -53,8 +53,7 @@ pub enum Event {
     Firewall(u32),
     /// The answer to a dump request of this source is complete.
     DumpEnd(Source),
-    /// Events of this source were lost (ENOBUFS, or an answer that cannot be understood): ask for a
-    /// dump.
+    /// Events of this source were lost (ENOBUFS, or a malformed answer): request a dump.
     Overrun(Source),
 }
 
@@ -179,11 +178,11 @@ pub struct Link {
     /// True if the device, as the port of a bridge, answers for others (`proxy_arp`,
     /// `proxy_arp_wifi`, `neigh_suppress`).
     pub proxies: bool,
-    /// True if the device, as the port of a bridge, takes frames only from stations that the bridge
-    /// knows behind it (802.1X).
+    /// True if the device, as the port of a bridge, accepts frames only from stations that the
+    /// bridge knows behind it (802.1X).
     pub locked: bool,
-    /// Stands for all settings of a VLAN device, or those of a bridge that steer unicast frames:
-    /// only to be compared.
+    /// Hash of all settings of a VLAN device, or of a bridge's settings for unicast frames: only
+    /// for comparison.
     pub settings: u64,
     /// Like `settings`, for a port of a bridge: see [`Bridging::port`].
     pub port: Option<u64>,
@@ -232,8 +231,8 @@ pub struct Fdb {
     pub present: bool,
 }
 
-/// Bridge settings of a device. The numbers stand for settings, and can only be compared: another
-/// number means another setting.
+/// Bridge settings of a device. The numbers are hashes, and can only be compared: another number
+/// means another setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bridging {
     /// Port of a bridge, or a bridge.
@@ -277,7 +276,7 @@ pub struct Qdisc {
     /// Device.
     pub link: u32,
     /// Kind. Empty: deleted. The kernel then reports its successor right away (a replacement), or
-    /// installs its default without an event: ask for
+    /// installs its default without an event: request
     /// [`Table::Qdiscs`](crate::route::Table::Qdiscs).
     pub kind: String,
 }

@@ -56,7 +56,7 @@ pub struct ConntrackMatch {
     pub states: Option<(Vec<&'static str>, bool)>,
     /// The time that the connection has left.
     pub expires: bool,
-    /// True if there is no other condition.
+    /// True without any other condition.
     pub alone: bool,
 }
 
@@ -85,8 +85,7 @@ pub enum Extension {
         /// True to match any other value.
         inverted: bool,
     },
-    /// `-j MARK` and `-j CONNMARK --set-xmark`: these bits are cleared, then those of the value
-    /// turned over.
+    /// `-j MARK` and `-j CONNMARK --set-xmark`: clears these bits, then inverts those of the value.
     MarkSet {
         /// Mark that is set.
         of: Mark,
@@ -95,8 +94,8 @@ pub enum Extension {
         /// Bits.
         mask: u32,
     },
-    /// `-j CONNMARK --save-mark` and `--restore-mark`: bits of one mark are cleared, then turned
-    /// over by those of the other.
+    /// `-j CONNMARK --save-mark` and `--restore-mark`: clears bits of one mark, then inverts them
+    /// by those of the other.
     MarkCopied {
         /// Mark that is written.
         to: Mark,
@@ -136,7 +135,7 @@ pub struct RuleExtensions {
     pub extensions: Vec<Extension>,
 }
 
-/// Asks for all rules of all tables.
+/// Requests all rules of all tables.
 pub(crate) fn dump_rules(sequence: u32) -> Vec<u8> {
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
     Encoder::single(SUBSYSTEM << 8 | NFT_MSG_GETRULE, flags, sequence, |e| {

@@ -112,7 +112,7 @@ pub struct Switches(
     [Option<String>; GLOBAL.len()],
 );
 
-/// Reads these switches of a device, or of `all`; only to be compared.
+/// Reads these switches of a device, or of `all`; only for comparison.
 ///
 /// # Errors
 /// A sysctl exists but cannot be read.
@@ -168,9 +168,9 @@ pub struct ConntrackSettings {
     pub tcp_unacknowledged: Duration,
     /// Time-out after several retransmissions, or while the receiver has no room.
     pub tcp_max_retrans: Duration,
-    /// UDP that went one way only, or a short exchange.
+    /// UDP in one direction only, or a short exchange.
     pub udp: Duration,
-    /// UDP that goes both ways for longer.
+    /// UDP in both directions for longer.
     pub udp_stream: Duration,
     /// `nf_conntrack_events`: 0 sends no events, 1 sends them for all entries, 2 only for those
     /// made while a process listened.

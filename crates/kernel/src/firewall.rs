@@ -31,7 +31,7 @@ pub fn decode_message(message: &Message<'_>) -> Result<Option<Event>, DecodeErro
     Ok(Some(Event::Firewall(number.u32_network("NFTA_GEN_ID")?)))
 }
 
-/// Asks for the generation of now; an acknowledgement follows it.
+/// Requests the present generation; an acknowledgement follows.
 pub(crate) fn get(sequence: u32) -> Vec<u8> {
     Encoder::single(NFT_MSG_GETGEN, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&[0; 4])

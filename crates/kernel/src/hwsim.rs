@@ -68,7 +68,7 @@ pub struct TransmittedFrame {
     pub radio: Mac,
     /// Identity of the frame in the kernel.
     pub cookie: u64,
-    /// [`NO_ACK`] and others, to be given back.
+    /// [`NO_ACK`] and others, to be returned.
     pub flags: u32,
     /// Centre of the channel, MHz.
     pub frequency: u32,
@@ -198,9 +198,9 @@ impl Replies {
         });
     }
 
-    /// Delivers a frame to a radio: with this rate (an index in those of the band: there is no
-    /// index for HT) and signal, dBm, on this frequency, MHz. The kernel ignores the frame if the
-    /// radio is on another channel.
+    /// Delivers a frame to a radio: with this rate (an index in those of the band: HT rates have no
+    /// index) and signal, dBm, on this frequency, MHz. The kernel ignores the frame if the radio is
+    /// on another channel.
     pub fn deliver(&mut self, radio: &Mac, frame: &[u8], rate: u32, signal: i32, frequency: u32) {
         self.length += 64 + frame.len();
         self.encoder.message(self.family, NLM_F_REQUEST, 0, |e| {
@@ -214,7 +214,7 @@ impl Replies {
     }
 }
 
-/// Asks to be the medium, and for an answer.
+/// Requests the role of the medium, and an answer.
 pub(crate) fn register(family: u16) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST | NLM_F_ACK, 1, |e| {
         e.fixed(&[CMD_REGISTER, 1, 0, 0]);

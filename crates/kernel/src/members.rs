@@ -12,7 +12,7 @@ const NFTA_SET_ELEM_KEY_END: u16 = 10;
 /// Element of a set or map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Member {
-    /// Stands for its key and its value: only to be compared, with what the same hasher made.
+    /// Hash of its key and its value: only for comparison, within the same hasher.
     pub mark: u64,
     /// Milliseconds until the element expires. The kernel leaves out expired elements, although
     /// they still take memory.
@@ -34,7 +34,7 @@ pub fn decode_members(
         for part in item.nested("NFTA_LIST_ELEM") {
             let part = part?;
             match part.kind {
-                // Not what it counts, nor what its time-out was: those change and decide nothing.
+                // Counters and the original time-out are left out: they change and decide nothing.
                 NFTA_SET_ELEM_KEY
                 | NFTA_SET_ELEM_KEY_END
                 | NFTA_SET_ELEM_DATA

@@ -239,7 +239,7 @@ impl<'a> Attributes<'a> {
         Self { rest, within }
     }
 
-    /// The first attribute of this kind; an error, if one comes before.
+    /// Returns the first attribute of this kind; an error, if one comes before.
     pub fn first(mut self, kind: u16) -> Result<Option<Attribute<'a>>, DecodeError> {
         self.find(|found| found.as_ref().map_or(true, |found| found.kind == kind))
             .transpose()

@@ -33,7 +33,7 @@ const AF_INET6: u16 = 10;
 /// An address of this machine that the kernel may use for subflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// Number among those of the namespace, 1 to 255. Adding one with 0 leaves the choice open.
+    /// Number in the namespace, 1 to 255. When adding an endpoint, 0 leaves the choice open.
     pub id: u8,
     /// The address.
     pub address: IpAddr,
@@ -186,12 +186,12 @@ pub(crate) fn next_id(last: u8, there: &[Endpoint]) -> u8 {
         .unwrap_or(0)
 }
 
-/// Asks for all endpoints.
+/// Requests all endpoints.
 pub(crate) fn dump_endpoints(family: u16, sequence: u32) -> Vec<u8> {
     request(family, CMD_GET_ADDR, NLM_F_DUMP, sequence, |_| {})
 }
 
-/// Asks for the limits.
+/// Requests the limits.
 pub(crate) fn get_limits(family: u16, sequence: u32) -> Vec<u8> {
     request(family, CMD_GET_LIMITS, 0, sequence, |_| {})
 }

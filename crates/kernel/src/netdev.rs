@@ -160,7 +160,7 @@ pub(crate) fn get_family(name: &str, sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Asks for one device.
+/// Requests one device.
 pub(crate) fn get_device(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[NETDEV_CMD_DEV_GET, 1, 0, 0]);

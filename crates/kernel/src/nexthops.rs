@@ -13,7 +13,7 @@ const NHA_RES_GROUP_IDLE_TIMER: u16 = 2;
 /// Unit of times: hundredths of a second, independent of the kernel's clock (USER_HZ, clock_t).
 const TICK: u64 = 10;
 
-/// Asks for all groups of next hops.
+/// Requests all groups of next hops.
 pub(crate) fn dump_groups(sequence: u32) -> Vec<u8> {
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
     Encoder::single(RTM_GETNEXTHOP, flags, sequence, |e| {

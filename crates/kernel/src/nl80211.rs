@@ -67,11 +67,11 @@ pub struct Station {
     pub rate_from: Option<u64>,
     /// Signal of its last acknowledgement, dBm.
     pub ack_signal: Option<i8>,
-    /// Frames to it, those that were given up too.
+    /// Frames to it, including abandoned ones.
     pub frames: Option<u32>,
     /// Number of retries of frames to the station.
     pub retries: Option<u32>,
-    /// Frames to it that were given up.
+    /// Abandoned frames to it.
     pub failed: Option<u32>,
     /// Time on the air of frames to it, microseconds.
     pub airtime_to: Option<u64>,
@@ -185,7 +185,7 @@ fn rate(told: &Attribute<'_>, part: &'static str) -> Result<Option<u64>, DecodeE
     Ok(wide.or(narrow).map(|units| units * RATE_UNIT))
 }
 
-/// Asks for all stations of one device.
+/// Requests all stations of one device.
 pub(crate) fn dump_stations(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&[CMD_GET_STATION, 0, 0, 0]);

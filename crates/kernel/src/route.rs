@@ -229,7 +229,7 @@ fn ip(
     }
 }
 
-/// Asks for all of one table.
+/// Requests all of one table.
 pub(crate) fn dump(table: Table, sequence: u32) -> Vec<u8> {
     // Each has its full header, all zero: kernels with strict checks accept nothing else.
     let (kind, header) = match table {

@@ -194,7 +194,7 @@ pub(crate) fn get_set(name: &SetName, sequence: u32) -> Vec<u8> {
     request(NFT_MSG_GETSET, NLM_F_REQUEST | NLM_F_ACK, name, sequence)
 }
 
-/// Asks for the elements of a set.
+/// Requests the elements of a set.
 pub(crate) fn dump_elements(name: &SetName, sequence: u32) -> Vec<u8> {
     request(
         NFT_MSG_GETSETELEM,
@@ -247,7 +247,7 @@ pub fn decode_elements(message: &Message<'_>, out: &mut Vec<Element>) -> Result<
     })
 }
 
-/// Gives each element in a part of the answer to a dump of a set's.
+/// Passes each element in a part of the answer to a dump of a set to `each`.
 pub(crate) fn each_element<'a>(
     message: &Message<'a>,
     mut take: impl FnMut(&Attribute<'a>) -> Result<(), DecodeError>,

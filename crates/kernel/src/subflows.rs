@@ -155,7 +155,7 @@ pub struct TcpInfo {
     pub app_limited: bool,
     /// Time with data to send, µs.
     pub busy: u64,
-    /// Bytes sent, those sent again too.
+    /// Bytes sent, including retransmissions.
     pub bytes_sent: u64,
     /// Bytes sent again.
     pub bytes_retrans: u64,
@@ -337,7 +337,7 @@ pub(crate) fn dump(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
     request(sockets, ipv6, &[1, 2, 4, 5, 8, 9, 11], None, sequence)
 }
 
-/// Asks for the MPTCP connections of a family that still carry data, regardless of their subflows.
+/// Requests the MPTCP connections of a family that still carry data, regardless of their subflows.
 pub(crate) fn dump_connections(sockets: Sockets, ipv6: bool, sequence: u32) -> Vec<u8> {
     request(sockets, ipv6, &ALIVE, Some(IPPROTO_MPTCP), sequence)
 }

@@ -25,8 +25,8 @@ struct Changed {
     ours: Vec<String>,
 }
 
-/// Changed settings of the network namespace of the calling thread; all calls must come from there.
-/// Dropped, it puts them back.
+/// Changed settings of the network namespace of the calling thread; all calls must come from that
+/// namespace. Dropping this value restores them.
 #[derive(Debug)]
 pub struct Sysctls {
     root: PathBuf,

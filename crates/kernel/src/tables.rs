@@ -25,7 +25,7 @@ pub struct Table {
     pub flags: Vec<&'static str>,
 }
 
-/// Asks for all tables.
+/// Requests all tables.
 pub(crate) fn dump_tables(sequence: u32) -> Vec<u8> {
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
     Encoder::single(SUBSYSTEM << 8 | NFT_MSG_GETTABLE, flags, sequence, |e| {

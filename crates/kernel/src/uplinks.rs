@@ -58,8 +58,8 @@ pub struct RoutingSnapshot {
 }
 
 impl RoutingSnapshot {
-    /// The uplinks, best first: those of the main table before the others, then by metric. At most
-    /// one for a device and family.
+    /// Returns the uplinks, best first: those of the main table before the others, then by metric.
+    /// At most one per device and family.
     pub fn uplinks(&self) -> Vec<Uplink> {
         let mut found: Vec<Uplink> = Vec::new();
         for route in &self.defaults {

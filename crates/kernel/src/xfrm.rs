@@ -22,7 +22,7 @@ const IN: u8 = 0;
 /// XFRM_POLICY_ALLOW.
 const ALLOW: u8 = 0;
 
-/// Asks for all policies.
+/// Requests all policies.
 pub(crate) fn dump_policies(sequence: u32) -> Vec<u8> {
     Encoder::single(
         XFRM_MSG_GETPOLICY,

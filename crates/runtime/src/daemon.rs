@@ -412,7 +412,7 @@ impl Daemon {
     }
 }
 
-/// Events of a source that this kernel may lack; for ever where it does.
+/// Waits for events of a source; for ever if this kernel lacks the source.
 async fn heard(events: &mut Option<Events>, found: &mut Vec<kernel::Event>) -> std::io::Result<()> {
     match events {
         Some(events) => events.recv(found).await,

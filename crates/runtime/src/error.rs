@@ -18,7 +18,7 @@ pub enum Error {
         what: String,
         /// Causes, one line each.
         why: Vec<String>,
-        /// The field that each of these lines is of, where they are of a document's fields.
+        /// Fields to which these lines refer, if they refer to a document's fields.
         fields: Vec<String>,
         /// Remedy.
         hint: String,

@@ -11,8 +11,8 @@ use tracing::error;
 /// The longest file that is read, in bytes.
 pub const LONGEST: u64 = 64 * 1024;
 
-/// Reads a file, and makes its folder. A missing file is empty; an unreadable one is put aside and
-/// logged with `lost`: a router forwards all the same.
+/// Reads a file, and creates its folder. A missing file counts as empty; an unreadable one is
+/// quarantined and logged with `lost`: a router forwards all the same.
 pub fn read(path: &Path, lost: &str) -> Vec<u8> {
     if let Some(folder) = path.parent() {
         // Without the folder there is nothing to read, and a later write reports the error.
@@ -149,7 +149,7 @@ impl Writer {
         self.begin(octets)()
     }
 
-    /// Asks for it: from now on it is owed, and what this gives writes it.
+    /// Requests a write: from now on the file is dirty, and the returned work writes it.
     fn begin(&self, octets: Vec<u8>) -> impl FnOnce() -> io::Result<()> + use<> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let own = self.clone();

@@ -141,7 +141,7 @@ impl Run<'_> {
                 }
                 linked |= there;
                 if linked {
-                    // Of a device that was down it comes with the link.
+                    // On a device that was down, it comes with the link.
                     if let Some(address) = port.link_local() {
                         self.detection.link_local(address);
                         ear = ear.or_else(|| port.ear(address));

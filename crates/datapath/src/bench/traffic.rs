@@ -59,7 +59,7 @@ pub struct Exit {
     pub spin: u32,
 }
 
-/// Bits of the port by which flows differ where nothing else is wanted: few addresses.
+/// Default number of port bits by which flows differ: few addresses.
 pub const PORT_BITS: u32 = 15;
 
 /// Packets that reached [`Program::SinkMarked`], by the lowest bit of one byte.

@@ -45,13 +45,13 @@ pub struct Learned {
 /// Sums over learned drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LearnedTotals {
-    /// Packets dropped, also by entries that are gone.
+    /// Packets dropped, including those of former entries.
     pub dropped: u64,
     /// Entries ever made.
     pub learned: u64,
     /// Entries not made because drops that hold occupied all slots.
     pub crowded: u64,
-    /// Entries there are, and how many of them are dropped now.
+    /// Number of entries, and of those that are dropped now.
     pub entries: u32,
     /// See `entries`.
     pub cached: u32,
@@ -105,7 +105,7 @@ impl Buckets {
         })
     }
 
-    /// Adds the entries that there are.
+    /// Adds the present entries.
     pub fn add_to(&self, mut sum: LearnedTotals, epoch: u32) -> LearnedTotals {
         for (cached, entry) in self.entries() {
             sum.entries += 1;

@@ -19,7 +19,7 @@ pub struct Refresh {
     pub unacknowledged: Option<bool>,
 }
 
-/// Asks for all entries of both families.
+/// Requests all entries of both families.
 pub(crate) fn dump(sequence: u32) -> Vec<u8> {
     Encoder::single(
         kind(MESSAGE_GET),
@@ -29,10 +29,10 @@ pub(crate) fn dump(sequence: u32) -> Vec<u8> {
     )
 }
 
-/// Asks not to check windows of this TCP connection, in either direction, as the kernel no longer
-/// sees them move. Nor must the kernel compare a RST with the last acknowledgement seen, which may
-/// be from 2 GiB ago (nf_conntrack_proto_tcp.c, "invalid rst"): this clears the record of that
-/// acknowledgement, until the kernel sees another one in its window.
+/// Requests to stop the checks of windows for this TCP connection, in either direction, as the
+/// kernel no longer sees them move. Nor must the kernel compare an RST with the last
+/// acknowledgement seen, which may be from 2 GiB ago (nf_conntrack_proto_tcp.c, "invalid rst"):
+/// this clears the record of that acknowledgement, until the kernel sees another one in its window.
 pub(crate) fn relax(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     change(encoder, sequence, id, |e| {
         put_flags(e, TCP_BE_LIBERAL, TCP_BE_LIBERAL | TCP_MAXACK_SET);
@@ -53,7 +53,7 @@ fn put_flags(encoder: &mut Encoder, flags: u8, mask: u8) {
     });
 }
 
-/// Asks for one entry.
+/// Requests one entry.
 pub(crate) fn look(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     about(encoder, MESSAGE_GET, sequence, id, |_| {});
 }
@@ -63,7 +63,7 @@ pub(crate) fn probe(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     change(encoder, sequence, id, |_| {});
 }
 
-/// Asks for a new time-out.
+/// Requests a new time-out.
 pub(crate) fn refresh(encoder: &mut Encoder, sequence: u32, refresh: &Refresh) {
     change(encoder, sequence, &refresh.id, |e| {
         e.attribute(CTA_TIMEOUT, &refresh.timeout.to_be_bytes());
@@ -78,7 +78,7 @@ pub(crate) fn refresh(encoder: &mut Encoder, sequence: u32, refresh: &Refresh) {
     });
 }
 
-/// Asks that all entries of both families be removed that have this mark, in these bits; and for an
+/// Requests the removal of all entries, of both families, with this mark in these bits; and an
 /// answer.
 pub(crate) fn forget(sequence: u32, mark: u32, mask: u32) -> Vec<u8> {
     let flags = NLM_F_REQUEST | NLM_F_ACK;
@@ -89,7 +89,7 @@ pub(crate) fn forget(sequence: u32, mark: u32, mask: u32) -> Vec<u8> {
     })
 }
 
-/// Asks that one entry be removed.
+/// Requests the removal of one entry.
 pub(crate) fn end(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     about(encoder, MESSAGE_DELETE, sequence, id, |_| {});
 }

@@ -28,7 +28,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// The device of this index, in the network namespace of the calling thread.
+    /// Returns the device of this index, in the network namespace of the calling thread.
     ///
     /// # Errors
     /// There are too many open files.
@@ -57,7 +57,7 @@ impl Device {
         self.state(true, Some(mtu))
     }
 
-    /// Brings it up, or takes it down; all else stays.
+    /// Brings the device up or takes it down, without any other change.
     ///
     /// # Errors
     /// The kernel refused: ENODEV, it is gone; EPERM.

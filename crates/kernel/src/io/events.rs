@@ -122,7 +122,7 @@ impl Events {
         self.tally
     }
 
-    /// Waits for events and appends those that are there, some hundreds at most. Lost or malformed
+    /// Waits for events and appends those available, some hundreds at most. Lost or malformed
     /// messages give one [`Event::Overrun`] per call. May append nothing. Cancelling loses nothing.
     ///
     /// After a loss, all waiting events come before the [`Event::Overrun`]. They are older than the

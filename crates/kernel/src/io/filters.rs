@@ -31,17 +31,16 @@ const WITHOUT_FILTERS: [&str; 9] = [
     "netem",
 ];
 
-/// Asks for filters, qdiscs and VLANs of bridges.
+/// Socket for requests of filters, qdiscs and VLANs of bridges.
 #[derive(Debug)]
 pub struct Filters(RequestSocket);
 
-/// The filters of a device, in the order in which packets meet them. Those of a block that it
-/// shares with others are among them.
+/// Filters of a device, in the order in which packets meet them, including those of a shared block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceFilters {
     /// Filters at ingress: of a clsact or of the qdisc `ingress`.
     pub ingress: Vec<Filter>,
-    /// Filters at egress: of a clsact. Not those of the root qdisc.
+    /// Filters at egress: of a clsact, without those of the root qdisc.
     pub egress: Vec<Filter>,
 }
 
@@ -70,8 +69,8 @@ impl Filters {
         Ok(DeviceFilters { ingress, egress })
     }
 
-    /// The filters by which the qdiscs of a device and their classes choose; `qdiscs`: those of
-    /// this device. Does not wait.
+    /// Returns the filters by which the qdiscs of a device and their classes choose; `qdiscs`:
+    /// those of this device. Does not wait.
     ///
     /// # Errors
     /// The kernel refused, its answer was not understood, the list changes all the time, or there

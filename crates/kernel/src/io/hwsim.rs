@@ -20,8 +20,8 @@ const MOST: usize = 64;
 pub struct HwsimCounts {
     /// Reads before which frames were lost, as they were not read in time.
     pub lost: u64,
-    /// Answers that the kernel refused: a frame that it gave up, a radio that is gone or is on
-    /// another channel.
+    /// Answers that the kernel refused: an abandoned frame, or a radio that is gone or on another
+    /// channel.
     pub refused: u64,
     /// Messages that were not understood.
     pub malformed: u64,

@@ -20,7 +20,7 @@ use crate::event::Mac;
 const LONGEST: usize = 2048;
 /// Frames read at once: more than the kernel keeps of the shortest (`net.core.rmem_default`).
 const MOST: usize = 512;
-/// A device that is gone is an error, and nothing to be read (`packet_notifier`).
+/// A removed device causes an error, and nothing to read (`packet_notifier`).
 const WAKES: Interest = Interest::READABLE.add(Interest::ERROR);
 
 /// Receives vendors' public action frames (IEEE 802.11, 9.6.7.18) for one address, and no others:
@@ -87,7 +87,7 @@ impl MonitorSocket {
     /// Listens at a device of kind monitor, which is up, for frames of a vendor to an address.
     ///
     /// # Errors
-    /// This process may not, or the device is gone.
+    /// This process lacks the rights, or the device is gone.
     pub fn open(device: &str, to: Mac, vendor: [u8; 3]) -> io::Result<Self> {
         let address = getifaddrs()?
             .filter(|entry| entry.interface_name == device)
@@ -126,7 +126,7 @@ impl MonitorSocket {
         Ok(())
     }
 
-    /// Appends frames that were received already, as [`MonitorSocket::recv`] does.
+    /// Appends frames that were received already, like [`MonitorSocket::recv`].
     ///
     /// # Errors
     /// The device is gone.

@@ -132,7 +132,7 @@ impl Nl80211 {
     /// Returns the transmit power of a device.
     ///
     /// # Errors
-    /// The kernel refused (the device is gone, or no radio's), or its answer was not understood.
+    /// The kernel refused (the device is gone, or not a radio's), or its answer was malformed.
     pub fn power(&mut self, link: u32) -> Result<Power, RequestError> {
         let family = self.family;
         self.requests.ask_one(

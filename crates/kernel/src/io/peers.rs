@@ -97,7 +97,8 @@ impl Peers {
         }
     }
 
-    /// Makes a device, and returns its index. The device is down. A failure leaves nothing behind.
+    /// Creates a device, and returns its index. The device is down. A failure leaves nothing
+    /// behind.
     ///
     /// # Errors
     /// The kernel or the driver refused: EEXIST, the name is taken; EOPNOTSUPP, the driver has no
@@ -213,7 +214,7 @@ impl Peers {
         })
     }
 
-    /// Returns the kernel's counters of a station. `None`: it is gone, or its device is.
+    /// Returns the kernel's counters of a station. `None`: the station or its device is gone.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
@@ -221,7 +222,7 @@ impl Peers {
         ask_station(&mut self.requests, self.family, station.link, station.mac)
     }
 
-    /// Sends a management frame by an access point, when the radio can.
+    /// Sends a management frame by an access point, as soon as the radio can.
     ///
     /// # Errors
     /// The kernel or the driver refused: EINVAL, the frame is not the access point's; ENODEV, it

@@ -17,7 +17,7 @@ pub(super) enum End {
     Whole,
     /// The answer is complete, but things changed meanwhile: something may be missing.
     Torn,
-    /// The answer was not read to its end: `each` wanted no more.
+    /// True if the answer was not read to its end, because `each` returned false.
     Enough,
 }
 
@@ -142,7 +142,7 @@ impl RequestSocket {
         }
     }
 
-    /// Asks for something to be done.
+    /// Sends a request without a result.
     pub(super) fn order(
         &mut self,
         request: &'static str,
@@ -181,7 +181,7 @@ impl RequestSocket {
         Ok(None)
     }
 
-    /// Asks for one thing, the first that `decode` finds in the answer.
+    /// Queries one item: the first that `decode` finds in the answer.
     pub(super) fn ask_one<T>(
         &mut self,
         request: &'static str,

@@ -49,9 +49,9 @@ impl Requests {
         self.updates.port()
     }
 
-    /// Asks for all there is of a source: all connections; or links, addresses, neighbours,
-    /// stations of bridges and qdiscs, in this order; or the generation of the ruleset.
-    /// [`recv`](Self::recv) gives the answer, with [`Event::DumpEnd`] as its last.
+    /// Requests the state of a source: all connections; or links, addresses, neighbours, stations
+    /// of bridges and qdiscs, in this order; or the generation of the ruleset. [`recv`](Self::recv)
+    /// returns the answer, with [`Event::DumpEnd`] as its last event.
     pub fn dump(&mut self, source: Source) {
         match source {
             Source::Conntrack => self.netfilter.ask(&[Step::Connections, Step::End(source)]),
@@ -68,7 +68,7 @@ impl Requests {
         }
     }
 
-    /// Asks for one table of rtnetlink only; no [`Event::DumpEnd`] follows.
+    /// Requests one table of rtnetlink only; no [`Event::DumpEnd`] follows.
     pub fn table(&mut self, table: Table) {
         self.route
             .ask(&[Step::Table(table), Step::Pause(Source::Route)]);
@@ -119,7 +119,7 @@ impl Requests {
             .send(connections, |id| *id, conntrack::request::probe)
     }
 
-    /// Asks for these connections as they are now. Does not wait; takes some microseconds per
+    /// Requests the present state of these connections. Does not wait; takes some microseconds per
     /// connection.
     pub fn query(&mut self, connections: &[ConnectionId]) -> (Vec<ConnectionState>, Outcome) {
         self.updates.look(connections)
@@ -132,7 +132,7 @@ enum Step {
     Connections,
     Generation,
     Table(Table),
-    /// The end of all there is of a source.
+    /// The end of a source's dump.
     End(Source),
     /// The end of a part of a source, without an event.
     Pause(Source),

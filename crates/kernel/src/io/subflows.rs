@@ -40,8 +40,8 @@ impl Subflows {
         Ok(())
     }
 
-    /// Appends the tokens of all MPTCP connections to or at a port: of those without any subflow,
-    /// too. They are of both families, and what fell back to TCP is not among them. As
+    /// Appends the tokens of all MPTCP connections to or at a port, of both families, including
+    /// those without any subflow. Leaves out connections that fell back to TCP. Otherwise like
     /// [`read`](Self::read).
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Reading which tables of nf_tables there are.
+//! Lists the tables of nf_tables.
 
 use super::RequestError;
 use super::request_socket::read_all;

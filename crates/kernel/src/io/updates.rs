@@ -19,7 +19,7 @@ const QUESTIONS: usize = 32;
 /// Result of updates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Connections that the kernel no longer has. Not an error: they went meanwhile.
+    /// Connections that the kernel no longer has. Not an error: they ended meanwhile.
     pub gone: Vec<ConnectionId>,
     /// Updates that failed for another reason.
     pub failed: u64,
@@ -67,7 +67,7 @@ impl Updates {
         self.exchange(items, BATCH, id, encode, |_| {})
     }
 
-    /// Asks for these connections: those that there are.
+    /// Requests these connections, if they exist.
     pub fn look(&mut self, connections: &[ConnectionId]) -> (Vec<ConnectionState>, Outcome) {
         let mut found = Vec::new();
         let outcome = self.exchange(

@@ -13,7 +13,7 @@ use crate::message::{Attribute, Attributes, Message, Messages, NLMSG_ERROR};
 
 /// The number of its family `nl80211`.
 pub const FAMILY: u16 = 35;
-/// The access point's device, and what peers' devices are put into.
+/// The access point's device, and the master of the peers' devices.
 pub const ACCESS_POINT: u32 = 3;
 pub const MASTER: u32 = 4;
 
@@ -70,7 +70,7 @@ thread_local! {
     static THERE: RefCell<Option<VirtualKernel>> = const { RefCell::new(None) };
 }
 
-/// Puts one there, with an access point, and what its peers' devices go into.
+/// Installs a virtual kernel, with an access point, and the master of its peers' devices.
 pub fn begin(fault: Option<(usize, Fault, bool)>) {
     let named = |name: &str| VirtualDevice {
         name: name.to_owned(),
@@ -91,7 +91,7 @@ pub fn with<T>(look: impl FnOnce(&mut VirtualKernel) -> T) -> T {
     THERE.with_borrow_mut(|there| look(there.as_mut().expect("a made-up kernel")))
 }
 
-/// Takes requests, where there is one.
+/// Takes requests, if a virtual kernel is installed.
 pub fn takes(line: Line, requests: &[u8]) -> bool {
     THERE.with_borrow_mut(|there| {
         let Some(kernel) = there else { return false };
@@ -102,7 +102,7 @@ pub fn takes(line: Line, requests: &[u8]) -> bool {
     })
 }
 
-/// Gives what it answered, where there is one.
+/// Returns its answers, if a virtual kernel is installed.
 pub fn gives(line: Line, buffer: &mut [u8]) -> Option<Received> {
     THERE.with_borrow_mut(|there| {
         let answer = there.as_mut()?.queue(line).pop_front();

@@ -74,7 +74,7 @@ pub fn decode_interface(
     }))
 }
 
-/// Asks for all wireless devices.
+/// Requests all wireless devices.
 pub(crate) fn dump_interfaces(family: u16, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&[CMD_GET_INTERFACE, 0, 0, 0]);

@@ -196,7 +196,7 @@ pub(crate) fn new_key(
     })
 }
 
-/// `NL80211_CMD_SET_STATION`: all may pass that the key lets pass.
+/// `NL80211_CMD_SET_STATION`: authorises a station for all frames with its key.
 pub(crate) fn authorize(family: u16, link: u32, mac: Mac, sequence: u32) -> Vec<u8> {
     request(family, sequence, CMD_SET_STATION, link, |e| {
         e.attribute(ATTR_MAC, &mac);

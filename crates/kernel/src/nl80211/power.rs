@@ -77,7 +77,7 @@ pub fn decode_power(message: &Message<'_>, family: u16) -> Result<Option<Power>,
     Ok(Some(power))
 }
 
-/// Asks for one device.
+/// Requests one device.
 pub(crate) fn get_power(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST, sequence, |e| {
         e.fixed(&[CMD_GET_INTERFACE, 0, 0, 0]);
@@ -85,7 +85,7 @@ pub(crate) fn get_power(family: u16, link: u32, sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Gives one device another power.
+/// Sets the power of one device.
 pub(crate) fn set_power(family: u16, link: u32, setting: Setting, sequence: u32) -> Vec<u8> {
     request(family, sequence, CMD_SET_WIPHY, link, |e| {
         let (kind, level) = match setting {

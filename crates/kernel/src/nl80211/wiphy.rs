@@ -40,10 +40,10 @@ const FRAME_AUTHENTICATION: u16 = 0x00b0;
 
 /// Maximum number of radios in a list. No real machine has as many; hwsim makes up to 100.
 const MOST_RADIOS: usize = 128;
-/// Channels of a radio at most; all there are in three bands are some 110.
+/// Maximum number of channels of a radio; the three bands have some 110.
 const MOST_CHANNELS: usize = 512;
 
-/// A band: `enum nl80211_band`, without those that no router has.
+/// A band: `enum nl80211_band`, without those that routers lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Band {
     /// 2.4 GHz.
@@ -310,7 +310,8 @@ pub fn decode_rules(
     Ok(Some(RegulatoryDomain { wiphy, country }))
 }
 
-/// Asks for all radios, in many messages: in one, the kernel leaves out what is newer than 2013.
+/// Requests all radios, in many messages: in a single one, the kernel omits newer attributes (since
+/// 2013).
 pub(crate) fn dump_wiphys(family: u16, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&[CMD_GET_WIPHY, 0, 0, 0]);
@@ -318,7 +319,7 @@ pub(crate) fn dump_wiphys(family: u16, sequence: u32) -> Vec<u8> {
     })
 }
 
-/// Asks for the rules that are in force.
+/// Requests the current rules.
 pub(crate) fn dump_rules(family: u16, sequence: u32) -> Vec<u8> {
     Encoder::single(family, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         e.fixed(&[CMD_GET_REG, 0, 0, 0]);

@@ -22,18 +22,18 @@ pub(super) const RT_SCOPE_LINK: u8 = 253;
 pub(super) const RT_SCOPE_HOST: u8 = 254;
 pub(super) const RT_SCOPE_NOWHERE: u8 = 255;
 
-/// Asks for all rules of a family.
+/// Requests all rules of a family.
 pub(crate) fn dump_rules(ipv6: bool, sequence: u32) -> Vec<u8> {
     dump(RTM_GETRULE, ipv6, sequence)
 }
 
-/// Asks for all routes of a family.
+/// Requests all routes of a family.
 pub(crate) fn dump_routes(ipv6: bool, sequence: u32) -> Vec<u8> {
     dump(RTM_GETROUTE, ipv6, sequence)
 }
 
-/// Asks for the exceptions of a family alone: what the kernel learned about single destinations. On
-/// a socket that does not check strictly, or of a kernel before 5.3, for the routes themselves.
+/// Requests the exceptions of a family alone: the kernel's knowledge of single destinations. On a
+/// socket without strict checks, or with a kernel before 5.3, requests the routes themselves.
 pub(crate) fn dump_exceptions(ipv6: bool, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];
     header[0] = number(ipv6);
@@ -63,7 +63,7 @@ pub(crate) fn decode_way(message: &Message<'_>) -> Result<Option<u32>, DecodeErr
     device.map(|index| index.u32_native("RTA_OIF")).transpose()
 }
 
-/// Asks for all rules or routes. Both headers are of 12 bytes, beginning with the family.
+/// Requests all rules or routes. Both headers are of 12 bytes, beginning with the family.
 fn dump(kind: u16, ipv6: bool, sequence: u32) -> Vec<u8> {
     let mut header = [0; 12];
     header[0] = number(ipv6);

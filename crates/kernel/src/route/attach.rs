@@ -44,7 +44,7 @@ fn header(link: u32) -> [u8; 16] {
     fixed
 }
 
-/// `RTM_NEWLINK`: made and put there at once, or not at all.
+/// `RTM_NEWLINK`: creates a device and adds it to its master, atomically.
 pub(crate) fn make_tagged(tagged: Tagged<'_>, sequence: u32) -> Vec<u8> {
     let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
     Encoder::single(RTM_NEWLINK, flags, sequence, |e| {
@@ -63,7 +63,7 @@ pub(crate) fn make_tagged(tagged: Tagged<'_>, sequence: u32) -> Vec<u8> {
     })
 }
 
-/// `RTM_NEWLINK`: a device that is there is put into another.
+/// `RTM_NEWLINK`: adds an existing device to another.
 pub(crate) fn set_master(link: u32, master: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
         e.fixed(&header(link));

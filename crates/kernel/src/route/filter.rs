@@ -234,7 +234,7 @@ fn action_of(entry: &Attribute<'_>) -> Result<FilterAction, DecodeError> {
     Ok(action)
 }
 
-/// Asks for the filters on one side of a device.
+/// Requests the filters on one side of a device.
 pub(crate) fn dump(link: u32, side: Side, sequence: u32) -> Vec<u8> {
     let flags = NLM_F_REQUEST | NLM_F_DUMP;
     Encoder::single(RTM_GETTFILTER, flags, sequence, |e| {

@@ -66,8 +66,7 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
                 link.master = Some(attribute.u32_native("IFLA_MASTER")?).filter(|index| *index != 0)
             }
             IFLA_GROUP => link.group = attribute.u32_native("IFLA_GROUP")?,
-            // A message of the wireless extensions: nothing but a name, the rest would read as
-            // zero.
+            // A message of the wireless extensions: only a name, the rest would read as zero.
             IFLA_WIRELESS => return Ok(None),
             IFLA_LINKINFO => information(&attribute, &mut link)?,
             IFLA_NUM_TX_QUEUES => link.tx_queues = attribute.u32_native("IFLA_NUM_TX_QUEUES")?,
@@ -85,7 +84,7 @@ pub(super) fn link(message: &Message<'_>) -> Result<Option<Event>, DecodeError> 
     Ok(Some(Event::Link(link)))
 }
 
-/// A device that went.
+/// Decodes a removed device.
 pub(super) fn gone(message: &Message<'_>) -> Result<Option<Event>, DecodeError> {
     let (fixed, _) = message.split::<IFINFOMSG>("ifinfomsg")?;
     // Of AF_BRIDGE, "deleted" only means that it left the bridge.
@@ -153,7 +152,7 @@ fn vlan(attributes: Attributes<'_>) -> Result<Vlan, DecodeError> {
 }
 
 /// Returns the id of the attached program, the first of several (driver and generic); 0 if the
-/// kernel only reports that there is one.
+/// kernel reports a program without an id.
 fn xdp_program(attribute: &Attribute<'_>) -> Result<Option<u32>, DecodeError> {
     let mut attached = false;
     let mut program = None;

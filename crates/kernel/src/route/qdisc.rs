@@ -23,7 +23,7 @@ const TCA_FQ_CODEL_LIMIT: u16 = 2;
 const TCA_FQ_CODEL_INTERVAL: u16 = 3;
 const TCA_FQ_CODEL_ECN: u16 = 4;
 const TCA_FQ_CODEL_FLOWS: u16 = 5;
-/// Present only if there is a threshold.
+/// Present only with a threshold.
 const TCA_FQ_CODEL_CE_THRESHOLD: u16 = 7;
 
 const TCA_CAKE_NAT: u16 = 11;
@@ -44,7 +44,7 @@ pub struct Listed {
     /// True if the operator chose other options than the defaults of its kind: limits, delays,
     /// marks of ECN.
     pub tuned: bool,
-    /// A `cake` that asks conntrack for the addresses behind NAT.
+    /// A `cake` that looks up the addresses behind NAT in conntrack.
     pub nat: bool,
 }
 
@@ -160,7 +160,7 @@ pub fn decode_inner(message: &Message<'_>) -> Result<Option<u32>, DecodeError> {
     Ok((parent & 0xffff != 0 && parent != TC_H_ROOT).then_some(parent))
 }
 
-/// Asks for the classes of a device.
+/// Requests the classes of a device.
 pub(crate) fn dump_classes(link: u32, sequence: u32) -> Vec<u8> {
     Encoder::single(RTM_GETTCLASS, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         let mut fixed = [0; 20];

@@ -42,7 +42,7 @@ impl VlanTagging {
     }
 }
 
-/// Asks for the VLANs of all bridges and their ports.
+/// Requests the VLANs of all bridges and their ports.
 pub fn dump(sequence: u32) -> Vec<u8> {
     Encoder::single(RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, sequence, |e| {
         let mut fixed = [0; 16];

@@ -108,7 +108,7 @@ fn updates(requests: &mut Requests) -> Feature {
     }
 }
 
-/// Asks for the generation of the ruleset.
+/// Requests the generation of the ruleset.
 async fn rules(requests: &mut Requests) -> Feature {
     requests.dump(Source::Firewall);
     let mut found = Vec::new();

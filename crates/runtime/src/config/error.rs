@@ -8,9 +8,9 @@ use std::ops::Range;
 pub struct ConfigError {
     /// File, as it was named.
     pub file: String,
-    /// Line, from 1; 0 where the file as a whole is meant.
+    /// Line, from 1; 0 for the file as a whole.
     pub line: usize,
-    /// Column in characters, from 1; 0 where the file as a whole is meant.
+    /// Column in characters, from 1; 0 for the file as a whole.
     pub column: usize,
     /// Dotted key, where one is concerned.
     pub key: Option<String>,

@@ -39,7 +39,7 @@ pub enum Flag {
 }
 
 impl Source {
-    /// The file of the machine, where it exists, and no flags.
+    /// Returns the file of the machine, if it exists, and no flags.
     pub fn of(sections: Vec<Section>) -> Self {
         Self {
             sections,

@@ -86,7 +86,7 @@ pub(super) trait SectionValues: Debug {
     fn same(&self, other: &dyn SectionValues) -> bool;
 }
 
-/// The tables of a section: the one that it is, or those that have names of their own.
+/// Tables of a section: a single one, or those with names of their own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tables<T> {
     section: &'static str,
@@ -207,8 +207,8 @@ impl<T: Table> SectionValues for Tables<T> {
     }
 }
 
-/// Dotted key of a setting in a table with a name of its own, which is quoted where TOML wants it
-/// quoted (`ports."eth0.10".hook`).
+/// Returns the dotted key of a setting in a table with a name of its own, quoted if TOML requires
+/// it (`ports."eth0.10".hook`).
 fn named_key(section: &str, name: &str, key: &str) -> String {
     let bare = !name.is_empty()
         && name

@@ -99,7 +99,7 @@ impl Account {
         self.paths = None;
     }
 
-    /// A device is gone.
+    /// Removes a device.
     pub fn gone(&mut self, link: u32) {
         self.ledger.gone(link);
         self.ports.retain(|_, port| *port != link);
@@ -116,7 +116,7 @@ impl Account {
         self.paths = Some(paths);
     }
 
-    /// Brings what was read into the ledger.
+    /// Adds the traffic of the last read to the ledger.
     pub fn settle(&mut self, path: &mut Datapath) {
         let Some(paths) = &mut self.paths else {
             return;
@@ -163,9 +163,9 @@ impl Account {
 /// Changes to devices, and to those stacked on them, in a batch of events.
 #[derive(Default)]
 pub struct DeviceChanges {
-    /// Something may stand otherwise than before.
+    /// True if the stacking of devices may have changed.
     pub changed: bool,
-    /// Devices that are gone.
+    /// Removed devices.
     pub gone: Vec<u32>,
 }
 

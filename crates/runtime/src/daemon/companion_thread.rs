@@ -19,12 +19,12 @@ pub struct CompanionThread {
 }
 
 impl CompanionThread {
-    /// Begins it, with these capabilities alone of those that weir has; of files it may read those
-    /// of `/proc`, and no others. The work is made in the thread, and dropped where it waits when
-    /// weir ends; `after` is done then.
+    /// Starts the thread, with these of weir's capabilities only; it may read the files of `/proc`,
+    /// and no others. The work is created in the thread, and dropped at its next wait when weir
+    /// ends; then `after` runs.
     ///
     /// # Errors
-    /// The kernel gives no thread.
+    /// The kernel cannot create a thread.
     pub fn begin<W: Future<Output = ()>>(
         name: &str,
         kept: &'static [Capability],
@@ -64,7 +64,7 @@ impl CompanionThread {
         self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
 
-    /// The end: what comes back is waited for.
+    /// Ends the thread. The caller awaits the returned work.
     pub fn end(mut self) -> Work {
         self.goes_on = None;
         Box::pin(async move {
@@ -78,7 +78,7 @@ impl Drop for CompanionThread {
     fn drop(&mut self) {
         self.goes_on = None;
         if let Some(thread) = self.thread.take() {
-            // Why it broke off stands on standard error already.
+            // Standard error has the reason already.
             let _ = thread.join();
         }
     }

@@ -20,7 +20,7 @@ pub enum Event<'a> {
     Settled,
     /// Sets of addresses or rules changed.
     Sets(&'a [SetEvent]),
-    /// The daemon asks the kernel for everything again.
+    /// The daemon requests all state from the kernel again.
     Dump(Source),
     /// The daemon begins to read the ruleset.
     RulesetReading,
@@ -32,11 +32,11 @@ pub enum Event<'a> {
     Counted,
     /// Read the counters now: a client requests them, or the counted devices are about to change.
     Count,
-    /// A quarter of a second went by.
+    /// A quarter of a second has passed.
     Tick,
-    /// A second went by. Packets forwarded in it are reported after this.
+    /// A second has passed. Packets forwarded during it are reported afterwards.
     Second,
-    /// A user asks about packets without a flow. The first answer ends the event.
+    /// A user queries packets without a flow. The first answer ends the event.
     Explain(&'a FlowQuery, &'a Cell<Option<Explanation>>),
 }
 

@@ -38,7 +38,7 @@ impl RunOptions {
     }
 }
 
-/// The configuration in force, and where it comes from.
+/// The current configuration, and its origin.
 pub struct Settings {
     /// Configuration in force.
     pub effective: Effective,
@@ -197,7 +197,7 @@ fn connections(effective: &Effective) -> (u32, u32) {
     (all, all / 4)
 }
 
-/// Table sizes for these devices.
+/// Returns table sizes for these devices.
 pub fn sizes(effective: &Effective, links: &[u32]) -> Sizes {
     let (four, six) = connections(effective);
     let pairs = match bridges(effective) {

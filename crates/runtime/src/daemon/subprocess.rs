@@ -129,7 +129,7 @@ impl Subprocess {
         command.spawn()
     }
 
-    /// On the other side: gives up every right. What comes back is the channel.
+    /// Gives up every right, in the process itself. Returns the channel.
     ///
     /// # Errors
     /// The process was not started by weir.

@@ -62,7 +62,7 @@ pub struct Table<'h, const N: usize> {
 }
 
 impl<'h, const N: usize> Table<'h, N> {
-    /// With these headings.
+    /// Creates a table with these headings.
     pub fn new(columns: [(&'h str, Align); N]) -> Self {
         Self {
             columns,

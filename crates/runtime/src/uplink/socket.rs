@@ -124,7 +124,7 @@ impl Socket {
         Ok(Some(&self.buffer[..4 + length]))
     }
 
-    /// Waits until a frame comes, at most so long.
+    /// Waits until a frame comes, at most for this time.
     pub fn wait(&self, limit: Duration) {
         let limit = PollTimeout::try_from(limit.as_millis()).unwrap_or(PollTimeout::MAX);
         let mut sources = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];

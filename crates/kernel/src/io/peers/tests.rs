@@ -68,7 +68,7 @@ fn tagged(below: u32) -> Tagged<'static> {
     }
 }
 
-/// A step, and what there must not be where it failed.
+/// A step, and the objects that must not exist after its failure.
 type Step = fn(&mut Peers) -> Result<(), RequestError>;
 type Left = fn(&VirtualKernel) -> bool;
 

@@ -162,7 +162,7 @@ fn what_is_wrong_is_named() {
     assert_eq!(told.to_string(), "NL80211_ATTR_WIPHY is missing");
 }
 
-/// However many the kernel would tell.
+/// The kernel may report any number of them.
 #[test]
 fn sizes_are_bounded() {
     let mut radios = Vec::new();

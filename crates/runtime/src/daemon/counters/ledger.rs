@@ -48,7 +48,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Weir forwarded these, in or out by a port and behind these headers.
+    /// Adds packets that weir forwarded, in or out by a port and behind these headers.
     pub fn add(
         &mut self,
         paths: &Paths,
@@ -83,7 +83,7 @@ impl Ledger {
         !self.waiting.is_empty()
     }
 
-    /// Tries again for those that wait.
+    /// Retries those that wait.
     pub fn retry(&mut self, paths: &Paths) {
         let sums = &mut self.sums;
         self.waiting.retain(|(port, behind), passed| {
@@ -112,7 +112,7 @@ impl Ledger {
         self.waiting.retain(|(port, _), _| *port != link);
     }
 
-    /// Keeps only these devices: the kernel may not have reported the end of another.
+    /// Keeps only these devices: the kernel may not have reported the removal of another.
     pub fn keep(&mut self, paths: &Paths) {
         self.sums.retain(|link, _| paths.has(*link));
         self.waiting.retain(|(port, _), _| paths.has(*port));

@@ -1,4 +1,4 @@
-//! Requests to conntrack that the core asks for.
+//! Sends the core's requests to conntrack.
 
 use kernel::ConnectionId;
 use kernel::conntrack::{ConnectionState, Refresh};
