@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs of the benchmark, never of the daemon: traffic, sinks, and packet paths to compare
- * weir's with. One object is loaded for each namespace and kind of traffic; what differs is set
- * before it is loaded, so that the verifier folds it into the code, as a hand-written static
- * program would have it.
+ * Programs of the benchmark, never of the daemon: traffic, sinks, and packet paths to compare with
+ * weir's. One object is loaded for each namespace and kind of traffic. Variable parts are set
+ * before the load, so that the verifier folds them into the code, as in a hand-written static
+ * program.
  */
 #include "include/csum.h"
 #include "include/flow.h"
@@ -31,7 +31,7 @@ const volatile __u32 burst;
 const volatile __u32 lengths[LENGTHS];
 /* generator: index of the device it sends by */
 const volatile __u32 out;
-/* compared paths: Ethernet header of what leaves */
+/* Compared paths: Ethernet header of outgoing frames */
 const volatile __u8 exit_header[16] __attribute__((aligned(8)));
 const volatile __be32 snat;      /* new source address */
 const volatile __u32 snat_delta; /* checksum difference it makes */
@@ -274,8 +274,8 @@ int sink_tc(struct __sk_buff *skb)
 }
 
 /*
- * Counts two kinds of packets, and when the last of each came. Packets may come by several
- * processors.
+ * Counts two kinds of packets, and records the time of the last of each. Several processors may
+ * process packets.
  */
 SEC("xdp.frags")
 int sink_marked(struct xdp_md *ctx)

@@ -112,7 +112,7 @@ always_inline void cable_keep(struct __sk_buff *skb, struct cable_text *text)
 	    bpf_skb_load_bytes(skb, 0, text->octets, length))
 		length = 0;
 	WRITE_ONCE(text->length, length);
-	/* Not a store: this one is ordered behind what was written before. */
+	/* Not a store: the kernel orders this one behind earlier writes. */
 	__sync_lock_test_and_set(&text->sequence, sequence + 2);
 }
 

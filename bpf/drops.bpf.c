@@ -118,7 +118,7 @@ always_inline void drop_confirm(const __u64 *key, int ipv6, __u32 top)
 	}
 	d = &b->way[way];
 	if (d->top != top) {
-		/* The tuple comes by two ways: neither one is complete. */
+		/* The tuple has two sources: neither one is complete. */
 		WRITE_ONCE(b->cached[way], 0);
 		d->epoch = 0;
 		d->top = top;
@@ -135,9 +135,7 @@ always_inline void drop_confirm_source(struct drop_prefix *prefix)
 		__sync_fetch_and_add(&prefix->confirmed, 1);
 }
 
-/*
- * IPv4 header and ports, IPv6 header and ports; what the parser would not take is of no interest.
- */
+/* IPv4 header and ports, IPv6 header and ports; packets that the parser rejects do not matter. */
 always_inline void drop_ipv4(const void *l3, __u32 top)
 {
 	struct drop_key4 source = {32};

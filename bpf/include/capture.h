@@ -66,7 +66,7 @@ struct captured {
 	__u32 link;   /* device it came in at, or leaves by */
 	__u32 flow;   /* its reference */
 	__u32 len;    /* bytes of the whole frame; of a super-packet, too */
-	__be16 vlan;  /* EtherType of a VLAN tag beside the frame, in skb metadata; 0 for none */
+	__be16 vlan;  /* EtherType of a VLAN tag in skb metadata; 0 without one */
 	__u16 tci;    /* and its TCI */
 	/* payload of each segment of a super-packet, bytes; 0 for an ordinary one */
 	__u16 segment;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The few words by which the daemon steers the packet path, and the counters of what was passed to
- * the kernel.
- */
+/* Control words that the daemon writes, and the counters of packets passed to the kernel. */
 #pragma once
 
 #include "kernel.h"
@@ -19,7 +16,7 @@ struct control {
 	 * way
 	 */
 	__u32 quiet_until;
-	__u32 armed;   /* 0: everything goes to the kernel */
+	__u32 armed;   /* 0: all packets go to the kernel */
 	__u32 hops;    /* hops handed out so far */
 	__u32 now;     /* jiffies at the last beat */
 	__u32 capture; /* 0: nothing is captured */

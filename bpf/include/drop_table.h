@@ -23,7 +23,7 @@
 const volatile __u32 drop_mask;  /* number of buckets - 1 */
 const volatile __u32 drop_every; /* one of so many packets is let through, less 1: a mask */
 const volatile __u32 drop_pause; /* jiffies after which one is let through in any case */
-/* jiffies that the kernel may take to drop what was let through */
+/* Jiffies within which the kernel must drop a sampled packet. */
 const volatile __u32 drop_patience;
 /* Jiffies for which a cached drop holds after the kernel last dropped a packet of it. */
 const volatile __u32 drop_life;
@@ -42,7 +42,7 @@ const volatile __u32 drop_row_missed;
 struct drop {
 	__u64 seen;      /* packets that found it cached */
 	__u64 sampled;   /* of all that did, let through */
-	__u64 in;        /* where they come in, as flow.in */
+	__u64 in;        /* origin of the packets, as flow.in */
 	__u32 epoch;     /* global epoch of the row; 0: none has begun */
 	__u32 since;     /* jiffies at which the row began */
 	__u32 when;      /* jiffies at which the last packet was let through */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Flows. One record per direction. A record is *known* from conntrack (user space writes key,
+ * Flows: one record per direction. A record is *known* from conntrack (user space writes key,
  * translation and the peer in `trials`, then owner), *seen* at ingress (trial) and *proven* at
  * egress (witness.h). Only a proven record forwards.
  *

@@ -33,7 +33,7 @@ enum meter_way { /* direction of a packet, seen from the station */
 };
 
 enum meter_flags {
-	METER_HELLO = 1 << 0,   /* a TLS hello began, and goes on in the next segment */
+	METER_HELLO = 1 << 0,   /* a TLS hello began, and continues in the next segment */
 	METER_TIMED = 1 << 1,   /* meter_times has something */
 	METER_WAITS = 1 << 2,   /* and 1 << 3: a segment of this way is timed, see meter_rtt.h */
 	METER_OUTSIDE = 1 << 4, /* a packet for the station came from no device of meter_inside */

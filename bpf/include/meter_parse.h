@@ -29,7 +29,7 @@ struct metered {
 
 #define PPPOE_HEADER 8 /* with the PPP protocol number behind it */
 #define IP_OFFSET 0x1fff
-/* Ethernet, two tags, PPPoE: 14 + 8 + 8; all bits of what may come out */
+/* Ethernet, two tags, PPPoE: 14 + 8 + 8; all bits of the possible results */
 #define LINK_MAX 30
 #define HEADERS_MAX 0x1fff /* 40 + 3 * 2048 bytes */
 

@@ -49,7 +49,7 @@ always_inline __u32 meter_micros(void)
 }
 
 /*
- * A TCP segment went by: `end` is the sequence number behind it, `data` whether it will be
+ * Takes a TCP segment: `end` is the sequence number behind it, `data` is true if it will be
  * acknowledged. `fresh`: the first in its window.
  */
 always_inline void meter_time(struct meter *m, __u32 *highest, __u32 ref, int ipv6,

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Ports: where did it come in? One per device, at index `ifindex & ports_mask`. Written by user
- * space.
- */
+/* Ports: one per device, at index `ifindex & ports_mask`. Written by user space. */
 #pragma once
 
 #include "kernel.h"
 
 enum port_flags {
-	PORT_ON = 1 << 0, /* ours: forward what comes in here */
+	PORT_ON = 1 << 0, /* ours: forward incoming packets */
 	/* takes XDP frames (ndo_xdp_xmit), and its qdisc may be passed by */
 	PORT_XDP_TX = 1 << 1,
 	PORT_OUT = 1 << 2,     /* flows may leave here */
-	PORT_FLOODS = 1 << 3,  /* member of a bridge: what leaves here may leave elsewhere, too */
+	PORT_FLOODS = 1 << 3,  /* member of a bridge: egress packets may be flooded */
 	PORT_DIRECT = 1 << 4,  /* its qdisc neither shapes nor classifies */
-	PORT_PPP_IN = 1 << 5,  /* PPPoE may be taken off what comes in here */
-	PORT_PPP_OUT = 1 << 6, /* and put on what leaves */
+	PORT_PPP_IN = 1 << 5,  /* PPPoE may be removed from incoming packets */
+	PORT_PPP_OUT = 1 << 6, /* and added to outgoing ones */
 	/* Member of a bridge; frames may be forwarded between the bridge's members. */
 	PORT_BRIDGES = 1 << 7,
 	PORT_SEES_TAGS = 1 << 8, /* frames have all their tags at XDP */

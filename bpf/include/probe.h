@@ -36,12 +36,12 @@ _Static_assert(sizeof(struct probe_histogram) == 8 * (1 + PROBE_BUCKETS), "words
 /* Events that could not be recorded. */
 enum probe_missed {
 	PROBE_NO_ROOM, /* no record was free, neither for the station nor for the port */
-	/* the beginning of what was to be measured was not seen, or is forgotten */
+	/* The beginning of the event to measure was not seen, or is forgotten. */
 	PROBE_NOT_MEASURED,
 	PROBE_MISSED_COUNT,
 };
 
-/* Records, and what could not be recorded. */
+/* Records, and counters of unrecorded events. */
 #define PROBE_RECORDS(name, record, room)                \
 	struct {                                         \
 		__uint(type, BPF_MAP_TYPE_HASH);         \

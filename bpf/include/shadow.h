@@ -50,8 +50,7 @@ always_inline struct expectation *expectation_get(__u32 ref)
 #define SHADOW_TCP(ipv6) (((ipv6) ? 40 : 20) + 20)
 
 /*
- * `finished`: the checksum in the frame is complete. Of a packet that both hooks see, XDP's word
- * stands.
+ * `finished`: the checksum in the frame is complete. If both hooks see a packet, XDP's entry stays.
  */
 always_inline void shadow_expect(const struct frame *f, __u32 shift, int ipv6,
 				 const struct packet *p, const struct verdict *v, int finished)

@@ -51,7 +51,7 @@ impl Side {
     }
 }
 
-/// One end of a flow; fields that are `None` match anything.
+/// End of a flow; fields that are `None` match anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureEnd {
     /// Prefix of addresses: an address and its length in bits.

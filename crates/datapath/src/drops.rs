@@ -1,5 +1,5 @@
-//! Cached drops: the tables of bpf/include/drop_table.h, and the second object, which learns from
-//! the kernel what netfilter drops.
+//! Cached drops: the tables of bpf/include/drop_table.h, and the second object, which learns
+//! netfilter's drops from the kernel.
 
 mod learned;
 
@@ -90,7 +90,7 @@ pub struct ListedTotals {
     pub routes: u64,
 }
 
-/// The tables, and what fills them.
+/// The tables, and the programs that fill them.
 pub struct Drops {
     control: Control,
     buckets: Buckets,
@@ -169,7 +169,7 @@ impl Drops {
         self.control.set(Word::Drops, kinds.bits());
     }
 
-    /// Sets whether lists of sources apply to packets that come in by a device.
+    /// Sets if lists of sources apply to packets that come in by a device.
     pub fn set_port(&mut self, link: u32, on: bool) {
         let slot = self.sizes.slot(link);
         if on {
@@ -287,7 +287,7 @@ impl Drops {
         self.buckets.add_to(before, self.control.get(Word::Epoch))
     }
 
-    /// Decides for each tuple that netfilter was seen to drop whether weir may drop it, too. Tuples
+    /// Decides for each tuple that netfilter was seen to drop if weir may drop it, too. Tuples
     /// without a decision in this epoch are not dropped.
     pub fn permit(&mut self, may: impl FnMut(&Tuple) -> bool) {
         self.buckets.permit(self.control.get(Word::Epoch), may);

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::{libbpf_log, object};
 
-/// An error of the packet path; its text names the thing, and what to do about it.
+/// An error of the packet path; its text names the thing, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kernel refused the programs or maps.

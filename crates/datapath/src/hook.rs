@@ -17,7 +17,7 @@ use crate::tcx;
 /// Hook where weir takes over packets of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// XDP in the driver, and TC for what XDP leaves.
+    /// XDP in the driver, and TC for packets that XDP passes.
     Xdp,
     /// TC ingress only.
     Tc,

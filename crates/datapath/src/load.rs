@@ -40,7 +40,7 @@ const PATIENCE: u32 = 50;
 /// Options of the packet path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Let the kernel forward; compare what weir would have sent with what it sends.
+    /// True to let the kernel forward, and only compare weir's expected packets with the kernel's.
     pub shadow: bool,
     /// Time without a beat after which all packets go to the kernel, milliseconds.
     pub silence: u32,
@@ -55,7 +55,7 @@ pub struct Options {
     pub hold: u32,
     /// Learns netfilter's drops, if the kernel can report them.
     pub learn_drops: bool,
-    /// Load what forwards frames between members of a bridge.
+    /// True to load the programs that forward between members of a bridge.
     pub bridge: bool,
 }
 

@@ -181,8 +181,8 @@ impl Meter {
         self.ports.detach(link);
     }
 
-    /// Sets the devices that lead to no uplink, by index, whether or not they are counted. If two
-    /// share a slot, neither counts as one.
+    /// Sets the devices that lead to no uplink, by index, counted or not. If two share a slot,
+    /// neither is one.
     pub fn set_inside(&mut self, links: &BTreeSet<u32>) {
         self.ports.set_inside(links);
     }
@@ -215,7 +215,8 @@ impl Meter {
         Ok(())
     }
 
-    /// Frees the records that have rested. `last` gets what each counted after it was retired.
+    /// Frees retired records after their pause. `last` receives the counts of each since it was
+    /// retired.
     ///
     /// # Errors
     /// The kernel's clock cannot be read.

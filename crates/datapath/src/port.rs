@@ -5,10 +5,10 @@ use kernel::Mac;
 use crate::headers;
 use crate::skel::types;
 
-/// Maximum number of further addresses of a port, beside its first.
+/// Maximum number of further addresses of a port, after its first.
 pub const VLAN_MACS: usize = headers::PORT_MACS as usize - 1;
 
-/// Bit in the number of a device's stack: packets come in there over PPP, too.
+/// Bit in the number of a device's stack: packets arrive there over PPP, too.
 pub const STACK_PPP: u32 = headers::STACK_PPP as u32;
 
 /// Maximum number of PPPoE sessions known at a port.
@@ -24,7 +24,7 @@ pub struct Port {
     /// Further ones, each for frames of this outermost VLAN id only; those beyond [`VLAN_MACS`] are
     /// left to the kernel.
     pub vlan_macs: Vec<(u16, Mac)>,
-    /// True if packets that come in here may be forwarded.
+    /// True if incoming packets may be forwarded.
     pub ingress: bool,
     /// Flows may leave here.
     pub egress: bool,
@@ -32,11 +32,11 @@ pub struct Port {
     pub transmit: bool,
     /// True if its qdisc neither shapes nor classifies.
     pub direct: bool,
-    /// Member of a bridge: what leaves here may leave elsewhere, too.
+    /// Member of a bridge: copies of its egress packets may leave elsewhere, too.
     pub floods: bool,
-    /// PPPoE may be taken off what comes in.
+    /// True if PPPoE may be removed from incoming packets.
     pub ppp_ingress: bool,
-    /// PPPoE may be put on what leaves.
+    /// True if PPPoE may be added to outgoing packets.
     pub ppp_egress: bool,
     /// Member of a bridge; frames may be forwarded between the bridge's members.
     pub bridges: bool,

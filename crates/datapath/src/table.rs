@@ -273,7 +273,7 @@ impl Table {
         (self.record(pair.refs[i]), growth)
     }
 
-    /// Between whom packets of a record go: as they come in, and as they leave.
+    /// Returns the endpoints of a record's packets, at ingress and at egress.
     pub fn whose(&self, reference: u32) -> EndpointPair {
         let slot = reference & !IPV6;
         let (bucket, way) = (slot / WAYS, (slot % WAYS) as usize);

@@ -21,8 +21,8 @@ pub(crate) const NFTA_SET_ELEM_EXPRESSIONS: u16 = 11;
 pub(crate) const NFTA_EXPR_NAME: u16 = 1;
 const NFT_SET_ANONYMOUS: u32 = 0x1;
 
-/// A set or map, and what its elements keep, by the kernel's names: `limit`, `quota`, `connlimit`,
-/// `counter`, …
+/// A set or map, and the statements of its elements, by the kernel's names: `limit`, `quota`,
+/// `connlimit`, `counter`, …
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElementStatements {
     /// The set.

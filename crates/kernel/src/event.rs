@@ -165,7 +165,7 @@ pub struct Link {
     pub kind: String,
     /// Index of the master (bridge, bond, VRF), where enslaved.
     pub master: Option<u32>,
-    /// IFLA_GROUP: what rules and routes call several devices by.
+    /// IFLA_GROUP: a number by which rules and routes name several devices.
     pub group: u32,
     /// IFLA_LINK: index of the device below (VLAN) or of the peer (veth), where in this namespace.
     pub lower: Option<u32>,
@@ -173,7 +173,7 @@ pub struct Link {
     pub vlan: Option<Vlan>,
     /// A bridge that filters VLANs (`vlan_filtering`).
     pub filters_vlans: bool,
-    /// Settings of a bridge by which it is decided whether its frames may be forwarded past it.
+    /// Settings of a bridge that decide if its frames may be forwarded past it.
     pub bridge: Option<BridgeSettings>,
     /// True if the device, as the port of a bridge, answers for others (`proxy_arp`,
     /// `proxy_arp_wifi`, `neigh_suppress`).

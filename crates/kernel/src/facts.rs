@@ -63,7 +63,8 @@ fn text_below(root: &Path, name: &str, file: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Returns whether a device forwards IPv4, IPv6. A family that the kernel lacks is not forwarded.
+/// Returns true for each of IPv4 and IPv6 that a device forwards. A family that the kernel lacks is
+/// not forwarded.
 ///
 /// # Errors
 /// The sysctl exists but cannot be read or understood.

@@ -99,7 +99,7 @@ pub struct Rule {
     pub to: Option<Prefix>,
     /// Mark of the packet, and the bits of it that count.
     pub mark: Option<(u32, u32)>,
-    /// Device by which they come in, by name; `lo` for what this machine sends.
+    /// Ingress device of the packets, by name; `lo` for packets of this machine.
     pub iif: Option<String>,
     /// Table; 0: it does something else.
     pub table: u32,
@@ -152,7 +152,7 @@ pub struct Route {
     /// Next hops. Several share the packets. Empty if packets are dropped; IPv6 then has the
     /// loopback device.
     pub hops: Vec<Hop>,
-    /// Source address of what this machine sends by it.
+    /// Source address of packets that this machine sends by the route.
     pub source: Option<IpAddr>,
     /// The lowest wins. 0 is written as 1024 for IPv6, by the kernel.
     pub metric: u32,

@@ -117,7 +117,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Columns that running text keeps to; tables take what they need.
+/// Columns for running text; tables take the necessary width.
 pub const WIDTH: usize = 80;
 
 /// Breaks text between words into lines of at most `width` characters. A longer word gets a line of

@@ -59,7 +59,7 @@ impl Connection {
         }
     }
 
-    /// An ordinary packet as it comes in.
+    /// Returns an ordinary incoming packet.
     pub fn frame(&self, side: Side) -> Frame {
         match side {
             Side::Original => Frame::new(CLIENT, ROUTER_LAN, self.original),
@@ -91,7 +91,7 @@ impl Connection {
     }
 }
 
-/// Devices by which a side's packets come in and leave.
+/// Ingress and egress devices of a side's packets.
 pub fn links(side: Side) -> (u32, u32) {
     match side {
         Side::Original => (LAN, WAN),

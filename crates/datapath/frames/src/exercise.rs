@@ -71,7 +71,7 @@ impl Exercise {
         }
     }
 
-    /// Proves what is not proven, or is proven for something else than ordinary packets.
+    /// Proves flows that are not proven, or are proven for unusual packets.
     fn recover(&mut self) {
         for connection in self.router.connections.clone() {
             let directions = self.router.path.inspect(connection.id).expect("known");

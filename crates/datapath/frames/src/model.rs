@@ -25,7 +25,7 @@ pub struct Way {
     /// Ingress device, and the address that frames must be sent to.
     pub link: u32,
     pub mac: Mac,
-    /// Headers behind which packets come in.
+    /// Headers of incoming packets.
     pub behind: Behind,
     /// Link-layer header it leaves with; a PPPoE length in it is of no account.
     pub header: Vec<u8>,
@@ -237,7 +237,7 @@ fn with_ip(header: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// RFC 1624, equation 3: whether the checksum was right or wrong, it stays so.
+/// RFC 1624, equation 3: a right checksum stays right, and a wrong one wrong.
 fn translate_check(way: &Way, l4: usize, out: &mut [u8]) {
     let udp = way.incoming.protocol == Protocol::Udp;
     let at = l4 + if udp { 6 } else { 16 };

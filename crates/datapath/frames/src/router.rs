@@ -208,7 +208,7 @@ impl Router {
         }
     }
 
-    /// Lets the witness see a frame leave: what it objects to, if anything.
+    /// Lets the witness see a frame leave; returns its objection, if any.
     pub fn leave(&mut self, link: u32, frame: &[u8]) -> Option<Reason> {
         self.leave_skb(link, frame, &mut SkbFields::default())
     }

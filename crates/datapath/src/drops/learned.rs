@@ -30,9 +30,9 @@ pub struct DropCount {
 /// A tuple that netfilter drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Learned {
-    /// Tuple of its packets as they come in.
+    /// Tuple of its packets at ingress.
     pub tuple: Tuple,
-    /// Device at which the kernel saw them come in: the topmost one.
+    /// Ingress device in the kernel's view: the topmost one.
     pub link: u32,
     /// Weir drops them now.
     pub cached: bool,

@@ -10,8 +10,7 @@ use crate::error::Error;
 /// Path of the kernel's type information.
 const VMLINUX: &str = "/sys/kernel/btf/vmlinux";
 
-/// The kernel's type information: some megabytes while it is held, so not longer than it takes to
-/// load what needs it.
+/// The kernel's type information: some megabytes, so it is dropped right after loading.
 pub struct KernelTypes(Btf<'static>);
 
 impl KernelTypes {
@@ -52,7 +51,7 @@ impl KernelTypes {
             .filter_map(|member| {
                 let word = member.name?.to_str()?;
                 let word = word.strip_prefix(prefix).unwrap_or(word);
-                // 32 bits, whether the kernel calls them signed or not.
+                // 32 bits, signed or not.
                 Some((member.value as u32, word.to_owned()))
             })
             .collect()

@@ -114,8 +114,8 @@ impl Mptcp {
         self.delete(0, address).map(drop)
     }
 
-    /// Ends the use of an address: removes its endpoints, then what first subflows are left.
-    /// `false`: it was no endpoint.
+    /// Ends the use of an address: removes its endpoints, then the remaining first subflows.
+    /// `false`: the address was not an endpoint.
     ///
     /// # Errors
     /// The kernel refused.

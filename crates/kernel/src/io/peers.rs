@@ -131,7 +131,7 @@ impl Peers {
         ended
     }
 
-    /// Removes what could not be removed before; its names are in use until then.
+    /// Removes devices whose removal failed before; their names are in use until then.
     pub fn sweep(&mut self) {
         for link in std::mem::take(&mut self.left) {
             // The first failure was reported.

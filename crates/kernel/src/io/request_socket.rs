@@ -62,8 +62,8 @@ pub(super) fn unless<T>(
 }
 
 impl RequestSocket {
-    /// Opens the socket, in the network namespace of the calling thread; `request` is what it is
-    /// for, in errors.
+    /// Opens the socket, in the network namespace of the calling thread; `request` names its
+    /// purpose, for errors.
     pub(super) fn open(protocol: Netlink, request: &'static str) -> Result<Self, RequestError> {
         let failed = |source| RequestError::Socket { request, source };
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Reading sets, and listening to what happens to them.
+//! Reads sets, and listens to their changes.
 
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
@@ -103,8 +103,8 @@ fn read_elements<T>(
     Err(SetError::Unsteady)
 }
 
-/// Reads what is in a set or map of any keys, of at most `most` elements. Does not wait; takes some
-/// 20 ms for 50,000.
+/// Reads the elements of a set or map with any keys, at most `most`. Does not wait; takes some 20
+/// ms for 50,000.
 ///
 /// # Errors
 /// See [`SetError`].

@@ -151,7 +151,7 @@ pub(crate) fn new_station(
     })
 }
 
-/// `NL80211_CMD_SET_STATION`: what it can do, and that it is there.
+/// `NL80211_CMD_SET_STATION`: sets a station's capabilities, and that it is associated.
 pub(crate) fn set_abilities(
     family: u16,
     link: u32,
@@ -247,7 +247,7 @@ pub(crate) fn register_beacons(family: u16, radio: u32, sequence: u32) -> Vec<u8
     })
 }
 
-/// `struct nl80211_sta_flag_update`: which flags change, and to what.
+/// `struct nl80211_sta_flag_update`: the changed flags, and their values.
 fn flags(encoder: &mut Encoder, mask: u32, set: u32) {
     let value = [mask.to_ne_bytes(), set.to_ne_bytes()].concat();
     encoder.attribute(ATTR_STA_FLAGS2, &value);

@@ -19,7 +19,7 @@ const BRIDGE_VLAN_INFO_RANGE_END: u16 = 1 << 4;
 pub struct VlanTagging {
     /// The bridge, or its port.
     pub link: u32,
-    /// VLAN of frames that come in without a tag.
+    /// VLAN of incoming frames without a tag.
     pub pvid: Option<u16>,
     /// VLANs whose frames leave without a tag, as ranges, both ends included.
     pub untagged: Vec<(u16, u16)>,

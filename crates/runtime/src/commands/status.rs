@@ -150,7 +150,7 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     output.field("lost events", &output.toned(Tone::Warn, &lost))
 }
 
-/// Prints conditions. Parts that do not work stand above already, with their hints.
+/// Prints conditions. Failed parts were printed above already, with their hints.
 fn conditions(found: &Conditions, output: &mut Output<'_>) -> io::Result<()> {
     let all = found.conditions.iter().filter(|it| it.key != "part");
     let mut name = "attention";
@@ -244,7 +244,7 @@ fn room(flows: &FlowCounts, output: &Output<'_>) -> String {
     }
 }
 
-/// A list of counters, the largest first, zeros left out, each with what its name means.
+/// Lists counters, the largest first, without zeros, each with the meaning of its name.
 fn reasons(
     title: &str,
     counters: &BTreeMap<String, u64>,

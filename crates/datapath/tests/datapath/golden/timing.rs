@@ -57,7 +57,7 @@ impl Conversation {
         assert!(matches!(outcome, Outcome::Forwarded(_)), "{outcome:?}");
     }
 
-    /// One side sends more data. Returns a time before that.
+    /// Sends more data from one side. Returns a time before that.
     fn say(&mut self, side: Side, payload: u32) -> Instant {
         let before = Instant::now();
         let frame = self.frame(side, self.sent[side as usize], payload as usize);

@@ -32,7 +32,7 @@ const DEEPEST: usize = 16;
 /// Direction, as a device sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Comes in.
+    /// Incoming.
     In,
     /// Leaves.
     Out,
