@@ -182,6 +182,6 @@ fn how_far_the_router_gets_is_told() -> Result<(), Error> {
     }
     let output = weir(&["show"])?;
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("waits for confirmation"), "{said}");
+    assert!(said.contains("awaits confirmation"), "{said}");
     Ok(())
 }

@@ -268,7 +268,7 @@ export function answer(setup, call, body) {
         return {
           status: 409,
           error: "pending",
-          detail: `${setup.pending.change.who} made a change that waits for confirmation`,
+          detail: `${setup.pending.change.who} made a change that awaits confirmation`,
           hint: "confirm it first, or take it back",
         };
       const { address } = plan(setup, body.choices);

@@ -236,7 +236,7 @@ fn the_second_administrator_is_told_of_the_first() {
     place.uci(&["set", "network.lan.mtu=1400"]);
     let said = place.refused(&["apply", "--why", "the second"]);
     assert!(
-        said.contains("change 1 of ") && said.contains("waits for confirmation: the first"),
+        said.contains("change 1 of ") && said.contains("awaits confirmation: the first"),
         "{said}"
     );
     assert_eq!(place.state(), "new");

@@ -74,7 +74,7 @@ fn make(
             409,
             "waits",
             format!(
-                "change {} of {} waits for confirmation",
+                "change {} of {} awaits confirmation",
                 pending.change.number, pending.change.who
             ),
             "confirm or revert it, and try again",

@@ -234,7 +234,7 @@ impl Server {
         if let Some(other) = other {
             return Err(Error::new(
                 format!(
-                    "another change waits for confirmation: {} of {}",
+                    "another change awaits confirmation: {} of {}",
                     other.number, other.who
                 ),
                 "check it again before you confirm it",

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use datapath::Datapath;
 use offload_core::PortPlan;
-use tracing::field::display;
 use tracing::{info, warn};
 
 use crate::daemon::account::Account;
@@ -74,7 +73,7 @@ impl Ports {
                     true => {
                         info!(
                             device = plan.name,
-                            hook = system_state::hook(plan.hook).map(display),
+                            hook = system_state::hook(plan.hook).map(tracing::field::display),
                             reason = plan.reason.explain(),
                             "device is a port"
                         )

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Another change is not confirmed yet.
-    #[error("change {} of {} waits for confirmation: {}", .0.number, .0.who, .0.why)]
+    #[error("change {} of {} awaits confirmation: {}", .0.number, .0.who, .0.why)]
     Waits(Box<Change>),
     /// The change is not in all files yet, or services have not reloaded.
     #[error("change {} is not finished: it is still running, or was interrupted", .0.number)]
     Unfinished(Box<Change>),
     /// No change waits to be confirmed.
-    #[error("no change waits for confirmation")]
+    #[error("no change awaits confirmation")]
     Nothing,
     /// No former state has this number.
     #[error("no former state {0}")]
