@@ -170,8 +170,8 @@ impl Authenticator {
     }
 
     #[cfg(not(feature = "tls"))]
-    fn pair(&self) -> Pair {
-        Pair::default()
+    fn pair(&self) -> PemPair {
+        PemPair::default()
     }
 
     fn metrics(&self, asked: &MetricsRequest) -> Result<Response<ResponseBody>, Problem> {

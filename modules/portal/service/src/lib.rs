@@ -49,7 +49,7 @@ use guest_service::{DailyStatistics, GuestService, Node};
 use no_radius as radius;
 use page_content::{PageContent, PageText};
 #[cfg(not(feature = "tls"))]
-use plain as secure;
+use no_tls as https;
 use runtime::Error;
 use runtime::config::Effective;
 use runtime::daemon::{

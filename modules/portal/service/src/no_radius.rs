@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use portal_core::account::{Account, Verdict};
 
 use super::config::Radius;
-use super::keeper::Accounts;
+use super::guest_service::Accounts;
 use runtime::Error;
 
 /// Client that cannot exist.

@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use web::Pair;
+use web::PemPair;
 
 use super::config::Portal;
-use super::door::Door;
+use super::guest_server::GuestServer;
 use runtime::Error;
 
 /// Returns no certificate.
@@ -34,12 +34,12 @@ pub struct Certificate(Infallible);
 
 impl Certificate {
     /// Never asked for.
-    pub fn pair(&self) -> Pair {
+    pub fn pair(&self) -> PemPair {
         match self.0 {}
     }
 }
 
 /// Never served.
-pub fn secured(door: Rc<Door>) -> Rc<Door> {
+pub fn secured(door: Rc<GuestServer>) -> Rc<GuestServer> {
     door
 }

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use atlas::read::{Found, Limits, open};
+use atlas::read::{ArchiveItem, Limits, open};
 use libfuzzer_sys::fuzz_target;
 
 const LIMITS: Limits = Limits {
@@ -17,7 +17,7 @@ fuzz_target!(|octets: &[u8]| {
     let mut rest = octets;
     let mut sum = 0;
     let way = open("x", &mut rest, &LIMITS, &mut |found| {
-        if let Found::File { name, octets } = found {
+        if let ArchiveItem::File { name, octets } = found {
             assert!(octets.len() as u64 <= LIMITS.file);
             assert!(name.split('/').all(|part| part != ".."), "{name}");
             sum += octets.len() as u64;

@@ -1,7 +1,7 @@
 //! Addresses of an atlas.
 #![no_main]
 
-use atlas::asked::{Asked, Span};
+use atlas::chart_query::{ChartQuery, Span};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|octets: &[u8]| {
@@ -12,11 +12,11 @@ fuzz_target!(|octets: &[u8]| {
         assert!(span.begin < span.end, "{query}");
         assert_eq!(Span::read(&span.word()), Some(span), "{query}");
     }
-    match Asked::read(query) {
+    match ChartQuery::read(query) {
         Ok(asked) => {
             let written = asked.query();
             assert!(written.is_ascii(), "{written}");
-            let again = Asked::read(&written).expect("what was written is read");
+            let again = ChartQuery::read(&written).expect("what was written is read");
             assert_eq!(again, asked, "{written}");
             assert_eq!(again.query(), written);
         }
