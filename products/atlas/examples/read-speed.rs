@@ -1,4 +1,4 @@
-//! Measures the reading of files: entries and octets a second, on one processor.
+//! Measures the reading of files: entries and bytes a second, on one processor.
 //!
 //! `cargo run --release -p weir-atlas --example read-speed -- FILE...`
 

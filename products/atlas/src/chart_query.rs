@@ -22,7 +22,7 @@ pub use span::Span;
 /// Points a time series may have.
 pub const POINTS: i64 = 2000;
 
-/// Octets that an address may have behind `?`.
+/// Bytes that an address may have behind `?`.
 const LONGEST: usize = 8192;
 
 /// Keys that `only` may have.

@@ -27,7 +27,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Octets of memory that it takes, about.
+    /// Bytes of memory that it takes, about.
     pub(crate) fn octets(&self) -> usize {
         let bars = |bars: &[Bar]| {
             let words = |bar: &Bar| bar.key.len() + bar.name.len();

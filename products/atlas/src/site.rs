@@ -23,7 +23,7 @@ use crate::text::Language;
 pub struct Written {
     /// Number of files.
     pub files: u64,
-    /// Total size, in octets.
+    /// Total size, in bytes.
     pub octets: u64,
     /// Number of removed files of an earlier site.
     pub removed: u64,

@@ -56,7 +56,7 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Random octets, the same ones for a seed.
+/// Random bytes, the same ones for a seed.
 fn messages(count: usize, octets: usize, seed: u32) -> Vec<(Id, Vec<u8>)> {
     let mut dice = seed.max(1);
     let mut octet = move || {
@@ -275,7 +275,7 @@ async fn next(reader: Option<&CharacteristicReader>) -> Option<Vec<u8>> {
 struct Heard(String);
 
 impl Heard {
-    /// Appends a write, padded to twenty octets with zeros; after a `$` the zeros at the end are
+    /// Appends a write, padded to twenty bytes with zeros; after a `$` the zeros at the end are
     /// removed, also that of a `0`, which is 30.
     fn write(&mut self, octets: &[u8]) {
         let mut twenty = octets.to_vec();

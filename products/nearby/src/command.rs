@@ -108,7 +108,7 @@ enum Formats {
     V2,
 }
 
-/// Octets of a socket's path at most (unix(7)).
+/// Bytes of a socket's path at most (unix(7)).
 const LONGEST_PATH: usize = 107;
 
 /// Said before it comes to nothing for another reason.

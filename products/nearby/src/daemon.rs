@@ -131,7 +131,7 @@ fn alone(state: &Path) -> Result<std::fs::File, String> {
     }
 }
 
-/// The octets of the key's file, which only its owner may read.
+/// The bytes of the key's file, which only its owner may read.
 fn read_key(path: &Path) -> Result<Vec<u8>, std::io::Error> {
     use std::io::Read;
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

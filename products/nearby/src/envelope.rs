@@ -13,7 +13,7 @@ pub use node::Node;
 pub use profile::Profile;
 use wire::{Addressed, Envelope, FeedMessage, Identification, Kind, Name, Signed, decoded};
 
-/// Largest text, in octets: with sender, time and signature it fills the longest message of both
+/// Largest text, in bytes: with sender, time and signature it fills the longest message of both
 /// formats.
 pub const LONGEST_TEXT: usize = crate::v1::LONGEST - 129;
 
@@ -22,7 +22,7 @@ pub const LONGEST_TEXT: usize = crate::v1::LONGEST - 129;
 pub struct Key(Ed25519KeyPair);
 
 impl Key {
-    /// Creates a key from 32 random octets, which are all that needs to be stored.
+    /// Creates a key from 32 random bytes, which are all that needs to be stored.
     pub fn from_seed(seed: &[u8; 32]) -> Option<Self> {
         Ed25519KeyPair::from_seed_unchecked(seed).ok().map(Self)
     }
@@ -33,7 +33,7 @@ impl Key {
         Node(std::array::from_fn(|at| key[at]))
     }
 
-    /// Signs octets.
+    /// Signs bytes.
     pub fn sign(&self, octets: &[u8]) -> [u8; 64] {
         let signature = self.0.sign(octets);
         std::array::from_fn(|at| signature.as_ref()[at])
@@ -51,7 +51,7 @@ pub enum Content {
         sender: Node,
         /// Receiver.
         receiver: Node,
-        /// Size in octets.
+        /// Size in bytes.
         octets: usize,
     },
     /// A neighbour's claim of its identity, with a flag that requests the same.

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Id of a node: the first octets of an Ed25519 public key.
+/// Id of a node: the first bytes of an Ed25519 public key.
 ///
 /// Ids are not proven at this layer: any device may claim any id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,7 +10,7 @@ pub struct Id(pub [u8; 8]);
 /// Error for an invalid id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Number of octets, which is not eight.
+    /// Number of bytes, which is not eight.
     #[error("an id has 8 bytes, not {0}")]
     Length(usize),
     /// Text that is not 16 hexadecimal digits.

@@ -39,7 +39,7 @@ pub struct Device {
 /// Action for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModuleAction {
-    /// Send these octets to libqaul.
+    /// Send these bytes to libqaul.
     Tell(Vec<u8>),
     /// Start the radio with this id; report the result to [`Module::began`].
     Begin(Id, Power),
@@ -122,7 +122,7 @@ impl Module {
         (frame, out)
     }
 
-    /// Frames of a connection may have so many octets from now on.
+    /// Frames of a connection may have so many bytes from now on.
     pub fn frames_of(&mut self, link: u32, octets: usize) {
         if let Some(room) = &mut self.room {
             room.frames_of(link, octets);

@@ -281,7 +281,7 @@ impl<D: Disk> Queue<D> {
         folders.try_for_each(|it| self.disk.sync(&it))
     }
 
-    /// Loads messages for a peer beyond a sequence, in order: so many octets, or one message.
+    /// Loads messages for a peer beyond a sequence, in order: so many bytes, or one message.
     /// Returns the messages, true if there are no more, and those that could not be read.
     pub fn load(
         &mut self,

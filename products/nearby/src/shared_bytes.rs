@@ -1,4 +1,4 @@
-//! Octets of a message. A message is in memory once, for any number of recipients; a pool counts
+//! Bytes of a message. A message is in memory once, for any number of recipients; a pool counts
 //! all of them, so that the total can be bounded.
 
 use std::cell::Cell;
@@ -6,10 +6,10 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// Approximate overhead of a message beside its octets.
+/// Approximate overhead of a message beside its bytes.
 const BESIDE: usize = 128;
 
-/// Shared octets of a message; a clone refers to the same octets.
+/// Shared bytes of a message; a clone refers to the same bytes.
 #[derive(Clone)]
 pub struct SharedBytes(Rc<Counted>);
 
@@ -23,7 +23,7 @@ struct Counted {
 pub struct Pool(Rc<Cell<usize>>);
 
 impl Pool {
-    /// Adds octets to the pool.
+    /// Adds bytes to the pool.
     pub fn take(&self, mut octets: Vec<u8>) -> SharedBytes {
         octets.shrink_to_fit();
         self.0.set(self.0.get() + weight(octets.len()));
@@ -33,14 +33,14 @@ impl Pool {
         }))
     }
 
-    /// Returns the memory of all octets in the pool, in octets.
+    /// Returns the memory of all bytes in the pool, in bytes.
     pub fn used(&self) -> usize {
         self.0.get()
     }
 }
 
 impl SharedBytes {
-    /// Returns the memory of these octets, in octets.
+    /// Returns the memory of these bytes, in bytes.
     pub fn weight(&self) -> usize {
         weight(self.len())
     }
@@ -50,7 +50,7 @@ fn weight(length: usize) -> usize {
     length + BESIDE
 }
 
-/// Octets outside any shared pool.
+/// Bytes outside any shared pool.
 impl From<Vec<u8>> for SharedBytes {
     fn from(octets: Vec<u8>) -> Self {
         Pool::default().take(octets)

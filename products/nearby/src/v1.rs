@@ -1,19 +1,19 @@
-//! The format of Linux and iOS: JSON between `$$`, in writes of twenty octets.
+//! The format of Linux and iOS: JSON between `$$`, in writes of twenty bytes.
 //!
-//! The format has no number, no checksum and no acknowledgement of its own, and takes four octets
+//! The format has no number, no checksum and no acknowledgement of its own, and takes four bytes
 //! to send one. Such JSON never contains a `$`, so frames can be told apart.
 
 use serde::{Deserialize, Serialize};
 
 use super::Id;
 
-/// Longest message, in octets; longer ones are refused.
+/// Longest message, in bytes; longer ones are refused.
 pub const LONGEST: usize = 65_536;
 /// Mark before and after each frame.
 const MARK: &[u8] = b"$$";
-/// Size of a write, in octets: the least of every link.
+/// Size of a write, in bytes: the least of every link.
 pub const WRITE: usize = 20;
-/// Largest frame, in octets: "-128," is the longest form of one octet, and white space is allowed.
+/// Largest frame, in bytes: "-128," is the longest form of one byte, and white space is allowed.
 const MOST: usize = 6 * LONGEST + 256;
 
 #[derive(Serialize, Deserialize)]
@@ -50,8 +50,8 @@ pub fn frame(from: Id, message: &[u8]) -> Vec<u8> {
 /// Returns the writes of a frame, one after another.
 ///
 /// The cuts suit all receivers: one of qaul's drops a `0` from the end of each write that has a
-/// `$`, if the write has twenty octets, and another misses a `$$` that spans two. So the first
-/// write ends with the `[` before the sender's id, and the last is never one octet.
+/// `$`, if the write has twenty bytes, and another misses a `$$` that spans two. So the first
+/// write ends with the `[` before the sender's id, and the last is never one byte.
 pub fn writes(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
     const HEAD: usize = r#"$${"qaul_id":["#.len();
     let rest = frame.len().saturating_sub(HEAD);
@@ -60,12 +60,12 @@ pub fn writes(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::once(first).chain(rest.chunks(WRITE))
 }
 
-/// Assembles frames from the writes of one peer. Octets outside of frames are skipped.
+/// Assembles frames from the writes of one peer. Bytes outside of frames are skipped.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// Octets since `$$`, including it.
+    /// Bytes since `$$`, including it.
     heard: Vec<u8>,
-    /// Number of octets searched for a mark.
+    /// Number of bytes searched for a mark.
     searched: usize,
 }
 
@@ -87,7 +87,7 @@ impl Reader {
     fn next(&mut self) -> Option<Result<(Id, Vec<u8>), Error>> {
         if !self.heard.starts_with(MARK) {
             let begin = find(&self.heard, MARK);
-            // The last octet may be half of a mark.
+            // The last byte may be half of a mark.
             let half = usize::from(self.heard.ends_with(&MARK[..1]));
             self.heard.drain(..begin.unwrap_or(self.heard.len() - half));
             self.searched = 0;

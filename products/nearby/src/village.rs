@@ -4,7 +4,7 @@
 //! records. Only nodes with the village's [`Secret`] and a proof of their id get there. Over the
 //! records two [`Exchange`] messages. A [`Door`] bounds the handshakes in progress.
 //!
-//! All of it is pure: octets go in, octets come out. `docs/nearby-protocol.md` specifies them.
+//! All of it is pure: bytes go in, bytes come out. `docs/nearby-protocol.md` specifies them.
 
 mod half_open;
 mod handshake;

@@ -1,4 +1,4 @@
-//! Schedules the looks and decisions of one port.
+//! Schedules the probes and decisions of one port.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::role::Role;
 
 /// Contrary signs that come together are weighed together. Milliseconds, as all below.
 const SETTLE: u64 = 500;
-/// Silence before a look.
+/// Silence before a probe.
 const LOOK: u64 = 2000;
 /// Time of a decision with weak evidence, in milliseconds.
 const WEAK: u64 = 3000;
@@ -29,7 +29,7 @@ const HOLD: u64 = 2000;
 const MORE: u8 = 10;
 /// More links than this
 const LINKS: usize = 6;
-/// within this time are a cable that comes and goes,
+/// within this time count as flapping,
 const FLAP: u64 = 60_000;
 /// until it held for so long.
 const CALM: u64 = 10_000;
@@ -52,7 +52,7 @@ pub struct Cable {
     begin: u64,
     heard: Evidence,
     sure: Option<u64>,
-    /// When it was last looked at without a decision.
+    /// Time of the last probe without a decision.
     waited: u64,
     settled: Option<Settled>,
     /// Evidence for another role, and its start.
@@ -84,7 +84,7 @@ impl Cable {
         self.port = port;
     }
 
-    /// The link came or went. What was heard before is forgotten.
+    /// Handles a link that came or went: forgets all earlier observations.
     pub fn link(&mut self, up: bool, now: u64) {
         if up == self.up.is_some() {
             return;
@@ -112,7 +112,7 @@ impl Cable {
         self.advance(now);
     }
 
-    /// Takes the result of the active look.
+    /// Records the result of the active probe.
     pub fn looked(&mut self, said: &Suggestion, now: u64) {
         if self.up.is_some() {
             self.advance(now);
@@ -183,7 +183,7 @@ impl Cable {
         wants
     }
 
-    /// When a first decision is due.
+    /// Returns the time at which a first decision is due.
     fn due(&self, found: &Verdict) -> u64 {
         let begin = self.begin;
         let sure = self.sure.map(|at| at + SETTLE);
@@ -260,7 +260,7 @@ impl Cable {
         self.other = None;
     }
 
-    /// Returns the decision on the port's role, as far as it is known.
+    /// Returns the decision on the port's role, as far as known.
     pub fn decision(&mut self, now: u64) -> Decision {
         self.advance(now);
         let (mut found, decided) = self.found();
@@ -316,7 +316,7 @@ impl Cable {
         decision
     }
 
-    /// Returns the verdict and its time, or the reason why there is none yet.
+    /// Returns the verdict and its time, or the reason why a verdict is still missing.
     fn found(&self) -> (Verdict, Option<u64>) {
         let unknown = |why: &str, change_condition| Verdict {
             role: Role::Unknown,

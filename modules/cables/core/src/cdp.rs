@@ -27,7 +27,7 @@ impl Cdp {
     /// Reads a frame, from the Ethernet header on. One that was cut is read up to there.
     pub fn read(frame: &[u8]) -> Option<Self> {
         let Frame { kind, payload, .. } = Frame::read(frame)?;
-        // Of IEEE 802.3: a length stands where an EtherType would.
+        // IEEE 802.3: a length instead of an EtherType.
         let length = usize::from(kind);
         if length > 1500 {
             return None;

@@ -5,7 +5,7 @@ use crate::role::Role;
 /// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceItem {
-    /// A word for what kind of thing.
+    /// Name of the reason's kind.
     pub kind: &'static str,
     /// Milliseconds after the link came.
     pub after: u64,
@@ -16,7 +16,7 @@ pub struct EvidenceItem {
 /// Something that people should see to, whatever the role is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// A word for what kind of thing.
+    /// Name of the evidence's kind.
     pub kind: &'static str,
     /// A sentence without a full stop.
     pub text: String,
@@ -37,7 +37,7 @@ pub struct Decision {
     pub why: String,
     /// Evidence that would change the role, one sentence.
     pub change_condition: String,
-    /// When it was decided, in milliseconds after the link came; `None`: still listening.
+    /// Time of the decision, in milliseconds after the link came; `None`: still listening.
     pub decided: Option<u64>,
     /// Reason to keep the role against all evidence: `administrator` (chosen by hand), or
     /// `connection` (the administrator's own).

@@ -15,9 +15,9 @@ use crate::port_summary::PortSummary;
 const MOST: usize = 16;
 /// Longest wait for a hello's proof, in milliseconds: both ends have sent three hellos by then.
 const PROVES: u64 = 6000;
-/// A look that says nothing by then is over, and failed, in milliseconds.
+/// Time after which an unfinished probe counts as failed, in milliseconds.
 pub(crate) const ANSWERS: u64 = 6000;
-/// Servers that a look found, and that are named.
+/// Maximum number of named servers from a probe.
 const SERVERS: usize = 4;
 /// Time after the last own frame for which a loop is assumed, if this router probes for loops.
 pub const LOOP_LASTS: u64 = 30_000;
@@ -39,7 +39,7 @@ pub(crate) const SERVES: [FrameClass; 4] = [
 pub struct Observation {
     /// Time of the first frame.
     pub first: u64,
-    /// When the last came.
+    /// Time of the last one.
     pub last: u64,
     /// Number of frames.
     pub frames: u32,
@@ -58,7 +58,7 @@ impl Observation {
     }
 }
 
-/// Result of the active look.
+/// Result of the active probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeResult {
     pub at: u64,
@@ -92,14 +92,14 @@ pub struct Evidence {
     pub stations: usize,
     /// There were more, which are not counted.
     pub more_stations: bool,
-    /// The maker that a hardware address tells, and whose address.
+    /// Maker from a hardware address, and the address.
     pub maker: Option<(Maker, Mac)>,
     asked: Vec<Mac>,
     served: Vec<Mac>,
     pub lldp: Option<Lldp>,
     pub cdp: Option<Cdp>,
     pub mndp: Option<Mndp>,
-    /// When a look was asked for.
+    /// Time of the request for a probe.
     pub look_began: Option<u64>,
     pub look: Option<ProbeResult>,
     pub hello: Option<(Hello, u64)>,
@@ -172,7 +172,7 @@ impl Evidence {
         }
     }
 
-    /// Takes in what the look found.
+    /// Records the findings of the probe.
     pub fn look(&mut self, said: &Suggestion, now: u64) {
         let servers = said.details.servers.iter().map(|it| clean(it));
         self.look = Some(ProbeResult {
@@ -221,7 +221,7 @@ impl Evidence {
         hello.filter(|hello| hello.proof == Proof::Proven)
     }
 
-    /// A hello of this mesh whose proof may still come.
+    /// Returns a hello of this mesh whose proof may still arrive.
     pub fn awaited(&self, now: u64) -> Option<&Hello> {
         let hello = self.hello.as_ref().map(|(hello, _)| hello);
         hello.filter(|_| self.proves().is_some_and(|until| now < until))

@@ -1,7 +1,7 @@
-//! Sorts of frames that tell what is at the other end of a cable.
+//! Classes of frames that indicate the other end of a cable.
 
-/// Sorts of frames that the classifier of a port distinguishes (bpf/include/cable.h has the same
-/// list in the same order). Each frame is of one sort: the first that fits.
+/// Classes of frames that the classifier of a port distinguishes (bpf/include/cable.h has the same
+/// list in the same order). Each frame has one class: the first that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FrameClass {

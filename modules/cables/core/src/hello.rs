@@ -1,8 +1,8 @@
 //! The hello that a port sends to the other end of its cable, and the evaluation of received
 //! hellos: only a neighbour that proves possession of the mesh's key, here and now, makes a port of
-//! the mesh. docs/ports-hello.md describes its octets and the attacks that it prevents.
+//! the mesh. docs/ports-hello.md describes its bytes and the attacks that it prevents.
 //!
-//! Pure: frames, the time and random octets come from outside.
+//! Pure: frames, the time and random bytes come from outside.
 
 mod keys;
 mod wire;
@@ -25,7 +25,7 @@ pub const VXLAN: u16 = 4;
 /// Capability: it has it there, as others than the two ends of a cable are at this port.
 pub const IN_VXLAN: u16 = 8;
 
-/// Hellos per link while there is no new neighbour.
+/// Number of hellos per link without a new neighbour.
 pub const FIRST: u32 = 8;
 /// Hellos for a new neighbour: at least as many are sent.
 pub const FOR_NEWCOMER: u32 = 3;
@@ -51,7 +51,7 @@ pub enum State {
     /// The hello is of this mesh, but does not answer this link's nonce: the first of a new
     /// neighbour, or a recording.
     NotYet,
-    /// The hello is of another mesh, or there is no mesh here. Nothing in it was checked.
+    /// The hello is of another mesh, or this node has no mesh. Nothing in the hello was checked.
     OtherMesh,
     /// The hello claims to be of this mesh, but is invalid.
     Forged(Fault),
@@ -108,7 +108,7 @@ pub struct Peer {
     pub capabilities: u16,
     /// True if the neighbour answered this link of this port.
     pub proven: bool,
-    /// When it got its place.
+    /// Time at which the neighbour got its slot.
     pub since: u64,
 }
 
@@ -121,9 +121,9 @@ struct Link {
     left: u32,
     /// Milliseconds behind the next.
     gap: u64,
-    /// When the next is due.
+    /// Time at which the next hello is due.
     next: u64,
-    /// When the last was sent.
+    /// Time of the last hello.
     last: Option<u64>,
     /// Other stations at the port.
     stations: Vec<Mac>,
@@ -173,7 +173,7 @@ impl Port {
         });
     }
 
-    /// Ends the link: no hello is sent, and there is no neighbour.
+    /// Ends the link: sends no more hellos, and removes the neighbours.
     pub fn unlink(&mut self) {
         self.link = None;
     }
@@ -183,8 +183,8 @@ impl Port {
         self.link.as_ref().map(|link| link.nonce)
     }
 
-    /// A frame came in, from the Ethernet header on. `own`: addresses of this router's ports; this
-    /// port's need not be among them. `None`: it is no hello of this version.
+    /// Handles a received frame, from the Ethernet header on. `own`: addresses of this router's
+    /// ports; this port's need not be among them. `None`: not a hello of this version.
     pub fn heard(&mut self, frame: &[u8], own: &[Mac], now: u64) -> Option<ReceivedHello> {
         let hello = Hello::read(frame)?;
         let state = self.state(&hello, own);
@@ -251,7 +251,7 @@ impl Port {
         }
     }
 
-    /// Cheap checks come first: a signature is only looked at if its sender has the mesh's key.
+    /// Cheap checks come first: a signature is verified only if its sender has the mesh's key.
     fn state(&self, hello: &Hello, own: &[Mac]) -> State {
         let body = &hello.body;
         let of_mesh = |mesh: &&MeshKey| mesh.network() == body.network;
@@ -382,7 +382,7 @@ impl Link {
         self.soon(new.since);
     }
 
-    /// Schedules news as soon as allowed, and again, as a frame may be lost.
+    /// Schedules changed content as soon as allowed, and once more, as a frame may be lost.
     fn soon(&mut self, now: u64) {
         self.left = self.left.max(FOR_NEWCOMER);
         self.gap = PAUSE;

@@ -107,7 +107,7 @@ pub fn way(heard: &Evidence) -> Option<InternetAccess> {
     })
 }
 
-/// Returns true if a look found nothing of this, and no new server appeared since.
+/// Returns true if a probe found nothing of this, and no new server appeared since.
 fn refuted(seen: &Observation, heard: &Evidence) -> bool {
     let look = heard.look.as_ref();
     look.is_some_and(|look| seen.last <= look.at || look.served.contains(&seen.from))

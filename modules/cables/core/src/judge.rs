@@ -12,7 +12,7 @@ use crate::role::Role;
 
 /// From here on nothing more has to be waited for.
 pub const SURE: u8 = 75;
-/// Below this a look is worth its frames.
+/// Confidence below which a probe is worth its frames.
 pub const DOUBT: u8 = 55;
 /// Notices last for so many milliseconds after the last frame that gave rise to them.
 const NOTICE_LASTS: u64 = 3_600_000;
@@ -73,7 +73,7 @@ pub fn judge(port: &Port, heard: &Evidence, now: u64) -> Verdict {
             return pretended(&why);
         }
         let change = "A hello with the mesh's key would make it mesh";
-        // A provider's machine may ask now and then: what is an uplink stays one.
+        // A provider's server may also send requests: an uplink stays an uplink.
         let weight = if port.former == Use::Uplink { 70 } else { 95 };
         return verdict(Role::Unknown, weight, why, change);
     }
@@ -332,7 +332,7 @@ pub fn notices(port: &Port, heard: &Evidence, now: u64) -> Vec<Notice> {
     let lately = |last: u64| now.saturating_sub(last) < NOTICE_LASTS;
     let look = heard.look.as_ref().filter(|it| lately(it.at));
     let found = |internet| look.filter(|it| it.internet == internet);
-    // The sender on record, else the servers of the look.
+    // The sender on record, else the servers of the probe.
     let who = |sort, internet: Option<Internet>| {
         let seen = heard.of(sort).filter(|seen| lately(seen.last));
         match (seen, internet.and_then(found)) {

@@ -1,10 +1,10 @@
 //! Decides the role of a router's port from the frames received there.
 //!
-//! Pure: the classifier's records and the time go in; a role, a reason and what would change it
-//! come out. The crate opens no socket and reads no clock.
+//! Pure: the classifier's records and the time go in; a role, a reason and the conditions of a
+//! change come out. The crate opens no socket and reads no clock.
 //!
-//! A wrong role takes a port from its users: if signs contradict each other the role is `unknown`,
-//! and on a port of the LAN `client`.
+//! A wrong role takes a port from its users: if the evidence is contradictory, the role is
+//! `unknown`, and on a port of the LAN `client`.
 //!
 //! ```
 //! use cables_core::{Cable, Port, Role};

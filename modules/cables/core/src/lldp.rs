@@ -53,7 +53,7 @@ impl Lldp {
         }
         let mut cursor = Cursor(frame.payload);
         let mut said = Self::default();
-        // The first has to be the chassis (8.2): all else is no LLDP.
+        // The first TLV must be the chassis (8.2): anything else is not LLDP.
         let mut chassis = false;
         for _ in 0..MOST {
             let Some(head) = cursor.u16() else { break };

@@ -41,7 +41,7 @@ impl Maker {
         PREFIXES.iter().find(given).map(|(maker, _)| *maker)
     }
 
-    /// Returns the maker of a radio that a text names: whole words, so `sprocket` is no Rocket.
+    /// Returns the maker of a radio named in a text: whole words, so `sprocket` is not a Rocket.
     pub fn radio(text: &str) -> Option<Self> {
         let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
         words.filter(|word| !word.is_empty()).find_map(|word| {
@@ -62,7 +62,7 @@ impl Maker {
 /// Suffixes of product names: MikroTik's and Ubiquiti's forms.
 const FORMS: [&str; 9] = ["sq", "sqg", "g", "m", "ac", "r", "hp", "xl", "lr"];
 
-/// The first three octets of hardware addresses, in order.
+/// The first three bytes of hardware addresses, in order.
 const PREFIXES: [(Maker, &[u32]); 5] = [
     (
         Maker::Ubiquiti,
@@ -90,8 +90,8 @@ const PREFIXES: [(Maker, &[u32]); 5] = [
     (Maker::Siklu, &[0x0024a4]),
 ];
 
-/// In small letters. The model's short form first stands in LLDP of Ubiquiti's, MikroTik's board
-/// in MNDP.
+/// In small letters. The model's short form comes first in Ubiquiti's LLDP, MikroTik's board in
+/// MNDP.
 const NAMES: [(&str, Maker); 30] = [
     ("litebeam", Maker::Ubiquiti),
     ("lbe", Maker::Ubiquiti),

@@ -1,11 +1,11 @@
-//! Cleans data from strangers: text made harmless, and addresses.
+//! Cleans untrusted data: sanitized text, and addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Characters that are kept of a text.
 pub const LETTERS: usize = 64;
 
-/// Text as a stranger wrote it, up to the zeros at its end.
+/// Returns untrusted text, up to the zeros at its end.
 pub fn text(octets: &[u8]) -> String {
     let end = octets.iter().rposition(|&octet| octet != 0);
     let octets = &octets[..end.map_or(0, |last| last + 1)];

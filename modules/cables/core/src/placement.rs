@@ -110,7 +110,7 @@ pub(crate) fn place(
     }
 }
 
-/// Returns true if a client asked for an address, and there is no server.
+/// Returns true if a client requested an address, and no server is known.
 fn asks(heard: &Evidence) -> bool {
     heard.of(FrameClass::DhcpClient).is_some() && !serves(heard)
 }

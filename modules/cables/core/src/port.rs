@@ -27,7 +27,7 @@ pub struct Port {
     pub former: Use,
     /// The default route leaves by it, and its gateway answers there.
     pub works: bool,
-    /// The administrator's own connection comes by it.
+    /// The administrator's own connection uses the port.
     pub administrator: bool,
     /// True if this router serves DHCP on the port.
     pub own_dhcp: bool,
@@ -42,8 +42,8 @@ pub struct Port {
 }
 
 impl Port {
-    /// A frame that this router sent from another uplink is no loop: both may lead to one switch or
-    /// modem, and a router passes no broadcast from one uplink on to another.
+    /// A frame that this router sent from another uplink is not a loop: both uplinks may lead to
+    /// one switch or modem, and a router forwards no broadcast from one uplink to another.
     pub(crate) fn is_other_uplink(&self, is_it: impl Fn(&(String, Mac)) -> bool) -> bool {
         self.former == Use::Uplink && self.other_uplinks.iter().any(is_it)
     }
@@ -68,7 +68,7 @@ pub enum Proof {
     Own,
 }
 
-/// A hello. What is proven of it is found out elsewhere ([`crate::hello`]).
+/// A hello. [`crate::hello`] verifies its proof.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
     /// The node's name.

@@ -9,7 +9,7 @@ use crate::frame_class::FrameClass;
 pub struct ClassSummary {
     /// Number of frames.
     pub frames: u32,
-    /// When the last came, in milliseconds of the clock that the decision is asked with.
+    /// Time of the last one, in milliseconds of the decision's clock.
     pub last: u64,
     /// Sender of the last frame.
     pub from: Mac,
@@ -28,7 +28,7 @@ pub struct PortSummary {
     pub more_stations: bool,
     /// Numbers of VLANs, 8 at most.
     pub vlans: Vec<u16>,
-    /// The last frame of LLDP, of CDP, of MNDP, of a hello, from the Ethernet header on: 320 octets
+    /// The last frame of LLDP, of CDP, of MNDP, of a hello, from the Ethernet header on: 320 bytes
     /// of it at most. Empty: none.
     pub lldp: Vec<u8>,
     /// CDP.

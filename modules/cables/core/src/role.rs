@@ -58,7 +58,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// A word that is no role's.
+/// The name is not a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownRole;
 

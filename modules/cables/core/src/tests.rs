@@ -42,7 +42,7 @@ pub fn frame(noted: &mut PortSummary, sort: FrameClass, from: Mac, now: u64, vla
     }
 }
 
-/// Makes the result of a look.
+/// Makes the result of a probe.
 pub fn look(internet: Internet, gateway: bool) -> Suggestion {
     Suggestion {
         internet,
@@ -72,7 +72,7 @@ pub fn hello(proven: bool) -> Hello {
     }
 }
 
-/// LLDP: a description and what is enabled.
+/// Makes an LLDP frame: a description and the enabled capabilities.
 pub fn lldp(description: &str, enabled: u16) -> Vec<u8> {
     let mut frame = [&[1, 0x80, 0xc2, 0, 0, 0x0e][..], &mac(9), &[0x88, 0xcc]].concat();
     let mut element = |kind: u16, value: &[u8]| {

@@ -7,9 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kernel::{Fdb, Mac, Neighbour};
 
-/// Ports at which a router is administered, besides those of the page: SSH, and a page of others.
+/// Ports for the administration of a router, in addition to those of the page: SSH, and other web
+/// pages.
 const PORTS: [u16; 3] = [22, 80, 443];
-/// Octets of a list of connections that are read: some ten thousand connections.
+/// Bytes of a list of connections that are read: some ten thousand connections.
 const MOST: u64 = 2 << 20;
 /// Stations of bridges that are remembered.
 const STATIONS: usize = 4096;
@@ -49,7 +50,7 @@ impl Administrator {
         }
     }
 
-    /// Looks who is connected now.
+    /// Reads the current connections.
     pub fn look(&mut self, neighbours: impl Iterator<Item = Neighbour>, now: u64) {
         let mut from = BTreeSet::new();
         for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -76,7 +77,7 @@ impl Administrator {
         }
     }
 
-    /// Returns true if the administrator's connection comes by this device.
+    /// Returns true if the administrator's connection uses this device.
     pub fn comes_by(&self, link: u32) -> bool {
         self.until.contains_key(&link)
     }
@@ -178,7 +179,7 @@ mod tests {
         };
         administrator.station(&fdb(3, true));
         administrator.station(&fdb(4, true));
-        // The report of the former member arrives late.
+        // The report of the old member arrives late.
         administrator.station(&fdb(3, false));
         let address = IpAddr::from([192, 168, 1, 7]);
         let neighbour = Neighbour {

@@ -9,7 +9,7 @@ use tracing::warn;
 
 use runtime::persisted;
 
-/// The file, and what it says.
+/// The file and its content.
 #[derive(Clone, Debug)]
 pub struct Choices {
     file: persisted::Writer,
@@ -48,13 +48,13 @@ impl Choices {
         self.file.folder()
     }
 
-    /// The file, where it lacks what was chosen last.
+    /// Returns the file, if it lacks the last choice.
     pub fn unwritten(&self) -> Option<String> {
         let owes = self.file.is_dirty() && !self.file.is_busy();
         owes.then(|| self.file.path().display().to_string())
     }
 
-    /// Writes the file as a whole, or leaves the former one.
+    /// Writes the file as a whole, or leaves the old one.
     ///
     /// # Errors
     /// The file cannot be written.

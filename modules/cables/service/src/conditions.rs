@@ -48,7 +48,8 @@ mod tests {
         }
     }
 
-    /// Frames of this sort at a port of the LAN; `held`: the administrator chose what it is for.
+    /// Keys for frames of this class at a port of the LAN; `held`: role chosen by the
+    /// administrator.
     fn keys(sort: FrameClass, held: Option<Role>) -> Vec<&'static str> {
         keys_at(sort, port(held), 20_000)
     }

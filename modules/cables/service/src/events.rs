@@ -12,7 +12,7 @@ use super::system_state::word;
 /// Number of events in memory.
 const KEPT: usize = 256;
 
-/// The last events, numbered from 1 on.
+/// The last events, numbered from 1.
 #[derive(Debug, Default)]
 pub struct EventLog {
     last: u64,
@@ -61,7 +61,7 @@ impl EventLog {
         self.add(device, "choice", value, text);
     }
 
-    /// A port was moved, or not.
+    /// Records a move of a port, or its failure.
     pub fn moved(&mut self, device: &str, to: Use, told: &MoveResult, text: &str) {
         let kind = match told {
             MoveResult::Made => "moved",

@@ -33,11 +33,11 @@ pub struct Keys {
 type Said = Rc<RefCell<BTreeMap<String, (Mac, [u8; NONCE])>>>;
 
 impl Keys {
-    /// Reads the keys; the node's own is made if missing. `None`: there is no mesh. To be called
-    /// with all rights.
+    /// Reads the keys; creates the node's own key if missing. `None`: no mesh configured. Call this
+    /// with all privileges.
     ///
     /// # Errors
-    /// A key cannot be read or made.
+    /// A key cannot be read or created.
     pub fn open(config: &Cables) -> Result<Option<Self>, Error> {
         let Some(file) = config.mesh.0.as_deref() else {
             return Ok(None);
@@ -82,7 +82,7 @@ pub struct HelloPort {
     device: String,
     said: Said,
     speaker: Option<OwnedFd>,
-    /// The last hello that was looked at.
+    /// The last verified hello.
     heard: Vec<u8>,
 }
 
@@ -130,7 +130,7 @@ impl HelloPort {
         self.port.vxlan()
     }
 
-    /// A hello came in, or the last one is still there.
+    /// Handles a received hello, or the last one if it is still there.
     pub fn hear(&mut self, frame: &[u8], own: &[Mac], now: u64) -> Option<Hello> {
         if frame.is_empty() || frame == self.heard {
             return None;
@@ -152,7 +152,7 @@ impl HelloPort {
         from.map(|(device, _)| device.clone())
     }
 
-    /// Says what is due.
+    /// Sends the hellos that are due.
     pub fn speak(&mut self, now: u64) {
         let Some(frame) = self.port.due(now) else {
             return;

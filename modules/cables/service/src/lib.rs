@@ -55,9 +55,9 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
 /// The running module.
 struct Running {
     mode: Mode,
-    /// `None`: ports are not looked at.
+    /// `None`: ports are not observed.
     open: Option<RefCell<Open>>,
-    /// Why they are not, though they are to be.
+    /// Reason why ports are not observed although configured.
     failed: Option<String>,
 }
 
@@ -69,7 +69,7 @@ struct Open {
 /// Creates the module: nothing is attached yet.
 ///
 /// # Errors
-/// The mesh's secret cannot be read or is invalid: other nodes would be taken for strangers.
+/// The mesh's secret cannot be read or is invalid: other nodes would not be recognised.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Cables>();
     let mode = match setup.wanted {

@@ -23,7 +23,7 @@ const PAUSE: u64 = 1000;
 /// For local experiments (IEEE 802).
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
-/// When it looks.
+/// Schedule of the loop probes.
 #[derive(Debug, Default)]
 pub struct LoopProber {
     due: Vec<u64>,

@@ -16,7 +16,7 @@ api::metrics! {
         a second DHCP server.";
 }
 
-/// Of ports that are looked at.
+/// Writes the metrics of observed ports.
 pub fn write(text: &mut Exposition, cables: &[Cable]) {
     if cables.is_empty() {
         return;

@@ -20,7 +20,7 @@ const WITHIN: u64 = 60;
 const LATER: u64 = 10_000;
 /// Interval at which the uses of ports are read again, as people change them too.
 const FRESH: u64 = 10_000;
-/// As long as a change has to work yet it is looked after so long whether it is still there.
+/// Interval of checking that a change on trial is still in place.
 const CHECKS: u64 = 3_000;
 
 /// Use of a port in the configuration.
@@ -35,7 +35,7 @@ pub struct ConfiguredUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoveRequest {
     pub device: String,
-    /// When the link came that it is for: another cable is another matter.
+    /// Time at which its link came: another cable needs another decision.
     pub since: u64,
     pub to: Use,
     /// In a mesh: the number of its VXLAN.
@@ -54,7 +54,7 @@ pub enum MoveResult {
     Refused(String),
     /// Nothing was changed, and it is tried again.
     Later(String),
-    /// The change did not work in time: the former use is back.
+    /// The change did not work in time: the old use is restored.
     TakenBack,
     /// Another user reverted the change.
     Undone,
@@ -122,8 +122,8 @@ impl Mover {
         self.read_at = 0;
     }
 
-    /// Makes a step. One port is moved at a time, and `wanted` is ignored meanwhile; `works` tests
-    /// the real use of a port.
+    /// Advances the move. Only one port is moved at a time, and `wanted` is ignored meanwhile;
+    /// `works` tests the real use of a port.
     pub fn step(
         &mut self,
         now: u64,

@@ -56,7 +56,7 @@ pub struct ObservedPort {
     told: Option<Role>,
     /// Own port that sent the last own frame which came back.
     own: Option<Mac>,
-    /// Nothing is to pass: it is not decided what the port is for, or it is a loop.
+    /// All traffic is blocked: the use of the port is undecided, or the port is part of a loop.
     waits: bool,
     /// True if a decision with this link found users of the LAN.
     of_lan: bool,
@@ -172,7 +172,7 @@ impl ObservedPort {
         self.facts.held
     }
 
-    /// The link came, or went; nothing is to pass until it is decided what for, if `shut`.
+    /// Handles a link that came or went; if `shut`, traffic is blocked until the use is decided.
     pub fn turn(&mut self, up: bool, shut: bool, noting: &mut Cables, index: u32) {
         let now = now();
         (self.up, self.since) = (up, now);
@@ -218,8 +218,8 @@ impl ObservedPort {
         }
     }
 
-    /// Opens or shuts it by what is decided. Gives what it is to be used for, where that is not so
-    /// yet.
+    /// Opens or shuts the port by the decision. Returns the use to apply, if it differs from the
+    /// present use.
     pub fn act(&mut self, index: u32, means: &mut PortContext<'_>) -> Option<MoveRequest> {
         if !self.up {
             return None;

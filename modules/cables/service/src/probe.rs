@@ -1,4 +1,4 @@
-//! The single active look at a port that silence leaves in doubt, in a thread of its own.
+//! The single active probe at a port whose silence leaves a doubt, in a thread of its own.
 
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
@@ -11,7 +11,7 @@ use runtime::uplink::{ProbeOptions, run};
 /// For how long it listens for answers.
 const SECONDS: u64 = 4;
 
-/// A look that goes on.
+/// A running probe.
 #[derive(Debug)]
 pub struct Probe(Receiver<Suggestion>);
 
@@ -36,7 +36,7 @@ impl Probe {
         Self(told)
     }
 
-    /// Returns the result: `None` while the look runs; `Some(None)` if the look failed.
+    /// Returns the result: `None` while the probe runs; `Some(None)` if the probe failed.
     pub fn over(&self) -> Option<Option<Suggestion>> {
         match self.0.try_recv() {
             Ok(suggestion) => Some(Some(suggestion)),

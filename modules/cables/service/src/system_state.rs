@@ -32,7 +32,7 @@ pub fn is_socket(link: &Link) -> bool {
 /// State of this machine that concerns ports. Read again with each link.
 #[derive(Clone, Debug, Default)]
 pub struct SystemState {
-    /// Devices by which everything else goes out.
+    /// Devices of all other outgoing traffic.
     leads_out: BTreeSet<String>,
     /// Devices among these at which a gateway answers.
     answered: BTreeSet<String>,
@@ -144,14 +144,14 @@ impl SystemState {
     }
 
     /// Returns true for a device of the default route, or a configured uplink. A bridge member is
-    /// no uplink: the bridge forwards its frames.
+    /// not an uplink: the bridge forwards its frames.
     fn is_uplink(&self, mover: Option<&Mover>, link: &Link) -> bool {
         let used = mover.and_then(|mover| mover.used(&link.name));
         let uplink = used.is_some_and(|used| used.now == Use::Uplink);
         link.master.is_none() && (uplink || self.leads_out.contains(&link.name))
     }
 
-    /// A port: what it is used for, among these devices.
+    /// Returns a port and its use, among these devices.
     pub fn port<'a>(&self, link: &Link, links: impl Iterator<Item = &'a Link>) -> Port {
         let master = link.master;
         let master = links.into_iter().find(|other| Some(other.index) == master);
@@ -184,7 +184,7 @@ fn answers(arp: &str, address: &str, device: &str) -> bool {
     })
 }
 
-/// The devices that stand upon another (`upper_…` of sysfs, net/core/dev.c): a bridge, a VLAN, a
+/// Returns the upper devices of a device (`upper_…` of sysfs, net/core/dev.c): a bridge, a VLAN, a
 /// VXLAN.
 fn upon(device: &str) -> BTreeSet<String> {
     let folder = fs::read_dir(Path::new("/sys/class/net").join(device));
@@ -194,7 +194,7 @@ fn upon(device: &str) -> BTreeSet<String> {
     names.filter_map(upper).collect()
 }
 
-/// The word for what a port is used for.
+/// Returns the name of a port's use.
 pub fn word(former: Use) -> &'static str {
     match former {
         Use::Lan => "lan",

@@ -28,7 +28,7 @@ pub struct Watch {
     wanted: Vec<String>,
     /// By index.
     ports: BTreeMap<u32, ObservedPort>,
-    /// Devices that are no ports, or cannot be looked at, by their names: asked once.
+    /// Devices that are not ports, or cannot be observed, by index: the kernel is queried once.
     others: BTreeMap<u32, String>,
     /// Of those names, the ones that no device has.
     missing: BTreeSet<String>,
@@ -39,7 +39,7 @@ pub struct Watch {
     /// Mover of ports; `None`: ports are not moved.
     mover: Option<Mover>,
     doings: SystemState,
-    /// When it began.
+    /// Start of the observation.
     begun: u64,
     prober: LoopProber,
     /// Servers of others are kept out of the LAN.
@@ -62,7 +62,7 @@ pub struct WatchOptions<'a> {
 }
 
 impl Watch {
-    /// Nothing is looked at yet.
+    /// Creates the watch, which observes no port yet.
     pub fn new(noting: Cables, administrator: Administrator, wanted: WatchOptions<'_>) -> Self {
         Self {
             noting,
@@ -113,7 +113,7 @@ impl Watch {
         shut
     }
 
-    /// Listens at all ports, and does what follows. Says whether a gate was shut.
+    /// Listens at all ports, and applies the decisions. Returns true if a gate was shut.
     fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone, now: u64) -> bool {
         let (mut wanted, mut shut) = (None::<MoveRequest>, false);
         let uplink = self.uplink(links.clone(), now);
@@ -224,7 +224,7 @@ impl Watch {
         }
     }
 
-    /// Looks who administers this router, and what ports are used for: due every second.
+    /// Reads the administrator's connections and the uses of ports: due every second.
     pub fn second<'a>(
         &mut self,
         links: impl Iterator<Item = &'a Link> + Clone,
@@ -241,7 +241,7 @@ impl Watch {
         }
     }
 
-    /// Tells once of each port that the configuration names and no device is called.
+    /// Logs once each configured port whose device does not exist.
     fn miss<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         // The kernel does not report all existing devices at once.
         if now().saturating_sub(self.begun) < BEGINS {
@@ -321,7 +321,7 @@ impl Watch {
         }
     }
 
-    /// Looks at a device from now on, if it is a port.
+    /// Starts to observe a device, if it is a port.
     fn begin<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link> + Clone) {
         if self.others.get(&link.index) == Some(&link.name) {
             return;
@@ -362,7 +362,7 @@ impl Watch {
         }
     }
 
-    /// The ports and what was decided, by name.
+    /// Returns the ports and their decisions, by name.
     pub fn shown(&mut self) -> Vec<(&ObservedPort, Decision)> {
         let now = now();
         let all = self.ports.values_mut().map(|port| {

@@ -5,7 +5,7 @@ const SHORTEST: usize = 12;
 /// Longest block that weir writes, with room to spare.
 const LONGEST: usize = 64 * 1024;
 
-/// The data is not a pcapng block.
+/// The data are not a pcapng block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("weir sent invalid pcapng: a block of {0} bytes")]
 pub struct InvalidBlock(usize);

@@ -1,4 +1,4 @@
-//! Rate limit of the packet path's captures: a token bucket whose tokens are used elsewhere.
+//! Rate limit of the packet path's captures: a token bucket whose tokens the packet path uses.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! A capture: from the ring of the packet path to a client's pipe, a little at a time.
+//! A capture: from the ring of the packet path to a client's pipe, in small batches.
 //!
-//! A capture ends by its own limits, on request, or when its client is gone. Only sending detects
-//! that: hence the statistics when there are no packets. A slow client loses packets, and receives
-//! their number.
+//! A capture ends by its own limits, on request, or when its client disconnects. Only sending
+//! detects the disconnection, hence the statistics without packets. A slow client loses packets,
+//! and receives their number.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -186,7 +186,7 @@ struct Interfaces {
     /// Numbers by device index.
     numbers: HashMap<u32, u32>,
     delivered: Vec<u64>,
-    /// Device whose description is only in the block being written.
+    /// Device whose description is only in the present block.
     fresh: Option<u32>,
     started: u64,
 }
@@ -260,7 +260,7 @@ impl Interfaces {
     }
 }
 
-/// Bytes of the two hardware addresses; a VLAN tag goes behind them.
+/// Bytes of the two hardware addresses; a VLAN tag follows them.
 const ADDRESSES: usize = 12;
 
 fn packet(out: &mut Vec<u8>, interface: u32, captured: &CapturedPacket<'_>) {

@@ -8,7 +8,7 @@ use runtime::config::{DeviceName, Form, Section, table};
 pub const SECTIONS: [Section; 1] = [Section::of::<Drops>("drops")];
 
 table! {
-    /// `[drops]`: what is dropped early, as netfilter or a route would drop it.
+    /// `[drops]`: early drops of packets that netfilter or a route would drop.
     Drops {
         /// Learn from the kernel which packets netfilter drops, and drop them early for as long as
         /// netfilter does.
@@ -21,7 +21,7 @@ table! {
         /// Use a set only if the ruleset drops every packet from its addresses. false: use the set
         /// whatever the rules say.
         Live verify: bool = true;
-        /// Drop early what blackhole, unreachable and prohibit routes drop, if only the route can
+        /// Drop packets of blackhole, unreachable and prohibit routes early, if only the route can
         /// decide.
         Live routes: bool = false;
     }

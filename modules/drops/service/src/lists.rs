@@ -235,8 +235,8 @@ impl DropLists {
         self.resume(path);
     }
 
-    /// Reads sets and routes that are due, and removes expired elements. To be called several times
-    /// a second.
+    /// Reads sets and routes that are due, and removes expired elements. Call this several times a
+    /// second.
     pub fn tick(&mut self, path: &mut Datapath) {
         if !self.needs_rules() {
             return;
@@ -260,7 +260,7 @@ impl DropLists {
         self.resume(path);
     }
 
-    /// Removes prefixes whose time in the set is over.
+    /// Removes prefixes whose timeout in the set is over.
     fn expire(&mut self, now: Instant) -> bool {
         let mut any = false;
         for set in &mut self.sets {

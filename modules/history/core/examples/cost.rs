@@ -83,7 +83,7 @@ fn year(directory: &Path) -> Result<(), Error> {
     for hour in 0..365 * 24i64 {
         let now = START + hour * 3600;
         fill(&mut store, now, 30);
-        // Looks between, or the clock would seem to jump and nothing would be too old.
+        // Flushes in between, or the clock would seem to jump and no data would expire.
         store.flush(now)?;
         for look in 1..6 {
             store.flush(now + look * 600)?;

@@ -32,7 +32,7 @@ pub enum Error {
     /// A setting that makes no sense.
     #[error("{0}")]
     Setting(String),
-    /// A file or directory cannot be made, moved or read.
+    /// A file or directory cannot be created, moved or read.
     #[error(
         "cannot {what} {path}: {source}; check whether the directory is writable, and has room"
     )]
@@ -108,7 +108,7 @@ impl Error {
         )
     }
 
-    /// Returns true if there is no room, on the disk or below the limit.
+    /// Returns true if the disk, or the limit, leaves no room.
     pub fn full(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,

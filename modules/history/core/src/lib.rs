@@ -1,12 +1,12 @@
 //! Past traffic by hour, day and month, per device and application, in an SQLite file that spares
 //! flash; and quotas.
 //!
-//! * [`periods`] and [`zone`] say when an hour, a day, a month begins: pure.
+//! * [`periods`] and [`zone`] compute the begin of an hour, a day, a month: pure.
 //! * [`store`] is the file and its pending data. Synchronous; callers pass the time.
-//! * [`keeper`] runs a store in a thread of its own: a write to flash may take seconds, and the
-//!   daemon's loop must not wait for it.
-//! * [`quota`] judges usage: pure. [`nft`] writes the rules that keep a device from the network:
-//!   pure text.
+//! * [`store_thread`] runs a store in a thread of its own: a write to flash may take seconds, and
+//!   the daemon's loop must not wait for it.
+//! * [`quota`] compares usage with limits: pure. [`nft`] writes the rules that keep a device from
+//!   the network: pure text.
 
 mod pending;
 mod schema;

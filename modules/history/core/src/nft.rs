@@ -27,8 +27,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Devices, and what addresses they have now. Addresses that no single device can have are left
-    /// out.
+    /// Creates the cut of these devices, with their present addresses. Leaves out addresses that no
+    /// single device can have.
     pub fn new(
         macs: impl IntoIterator<Item = Mac>,
         addresses: impl IntoIterator<Item = IpAddr>,
@@ -60,7 +60,7 @@ impl Cut {
     }
 }
 
-/// Creates the table, in place of one that a former weir left.
+/// Creates the table, replacing a table of an earlier weir.
 pub fn create(cut: &Cut) -> String {
     let mut text = remove();
     text += "table inet weir_quota {\n";

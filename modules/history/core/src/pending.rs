@@ -7,7 +7,7 @@ use monitor_core::count::{Count, Counts, Traffic};
 
 use crate::Mac;
 
-/// Device that stands for all merged ones; as in the file.
+/// Number of the entry for all merged devices; as in the file.
 pub const OTHER: i64 = -1;
 
 /// Returns the number of a device in the file: its address, or [`OTHER`].
@@ -26,8 +26,8 @@ pub fn device(code: i64) -> Option<Mac> {
     Some(mac)
 }
 
-/// More than this is no count but a mistake (a year at 570 Gbit/s). Two of them can be added in
-/// SQLite's 64 bits with sign.
+/// A greater value is an error, not a count (a year at 570 Gbit/s). Two such counts can be added in
+/// SQLite's signed 64 bits.
 pub const MOST: u64 = 1 << 61;
 
 /// Adds up; never beyond [`MOST`].
@@ -124,7 +124,7 @@ impl Sums {
         }
     }
 
-    /// Keeps the largest devices apart, the rest becomes [`OTHER`].
+    /// Keeps the largest devices separate, and merges the others into [`OTHER`].
     pub fn fold(&mut self, keep: usize) {
         let mut sizes: Vec<([u64; 2], i64)> = self
             .devices
@@ -312,7 +312,7 @@ mod tests {
             assert!(pending.entries() <= 200);
         }
         assert_eq!(total(&pending), 10_000);
-        // The latest are still apart.
+        // The latest hours are still separate.
         let hours: Vec<i64> = pending.hours().map(|(hour, _)| hour).collect();
         assert!(hours.len() > 10 && hours.ends_with(&[998 * 3600, 999 * 3600]));
     }

@@ -29,8 +29,8 @@ pub struct Query {
     pub device: Option<Mac>,
     /// Division of each period.
     pub by: By,
-    /// Maximum number of named parts in a period; the rest is [`Key::Other`]. Bounds memory: 64 is
-    /// a good number.
+    /// Maximum number of named parts in a period; the others are [`Key::Other`]. Bounds memory: 64
+    /// is a good value.
     pub parts: usize,
 }
 

@@ -107,7 +107,7 @@ impl State {
         self.level == Level::Exceeded && self.quota.action == Action::Cut
     }
 
-    /// The word for it: `within`, `warned`, `exceeded`, `cut`.
+    /// Returns the level's name: `within`, `warned`, `exceeded`, `cut`.
     pub fn as_str(&self) -> &'static str {
         match self.level {
             _ if self.cut() => "cut",
@@ -118,7 +118,7 @@ impl State {
     }
 }
 
-/// A device stands elsewhere than before.
+/// Change of a device's level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Hardware address of the device.

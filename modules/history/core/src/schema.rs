@@ -36,7 +36,7 @@ pub const COLUMNS: [&str; 8] = [
 /// Columns of the sums, as SQL.
 pub const SUMS: &str = "received_bytes, received_packets, sent_bytes, sent_packets, \
     lan_received_bytes, lan_received_packets, lan_sent_bytes, lan_sent_packets";
-/// Maximum number of broken files kept beside.
+/// Maximum number of broken files that are kept.
 const BROKEN: usize = 2;
 
 macro_rules! table {
@@ -194,7 +194,7 @@ pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    // SQLite itself goes through no links then; those of directories are resolved here.
+    // SQLite itself follows no links then; links of directories are resolved here.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let connection = Connection::open_with_flags(&real, flags).map_err(because)?;
     let inode = fs::metadata(path).map(|found| (found.dev(), found.ino()));
@@ -205,7 +205,7 @@ pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
     })?;
     settle(&connection).map_err(because)?;
     migrate(&connection, path)?;
-    // A full file has no room for another version: the limit is for what comes after that.
+    // A full file has no room for another version: the limit applies only afterwards.
     bound(&connection, limit).map_err(because)?;
     Ok(File { connection, inode })
 }
@@ -214,7 +214,7 @@ pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
 /// with pages of 4 KiB), but needs shared memory that is writable, which JFFS2 does not map; and
 /// without that memory no other program could read the file. Each transaction waits for the disk.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
-    // Waiting harms no other thread; users look in with sqlite3.
+    // Waiting blocks no other thread; users read the file with sqlite3.
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.execute_batch(&format!(
         "PRAGMA page_size = {PAGE};
@@ -229,7 +229,7 @@ fn settle(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Limits how far the file grows. A file that is larger keeps its size.
+/// Limits the growth of the file. A larger file keeps its size.
 fn bound(connection: &Connection, limit: u64) -> rusqlite::Result<()> {
     // Answers with a row.
     let _: i64 = connection.query_row(
@@ -345,8 +345,8 @@ fn prepare(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Returns true if the file begins like a text: then the path is probably mistyped, and the file
-/// must not be moved aside as a broken database.
+/// Returns true if the file starts with text: then the path is probably mistyped, and the file must
+/// not be moved aside as a broken database.
 fn text(path: &Path) -> bool {
     let mut begin = [0; 64];
     let read = fs::File::open(path).and_then(|mut file| file.read(&mut begin));
@@ -358,8 +358,8 @@ fn text(path: &Path) -> bool {
             .all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r'))
 }
 
-/// Moves a broken file aside, with its journal, and says where to. `date` goes into the name. Of
-/// older ones the last is kept.
+/// Moves a broken file aside, with its journal, and returns its new path. `date` is part of the
+/// name. Only the last of older broken files is kept.
 pub fn set_aside(path: &Path, date: &str) -> Result<PathBuf, Error> {
     let free = |candidate: &PathBuf| fs::symlink_metadata(candidate).is_err();
     let aside = (1..1000)

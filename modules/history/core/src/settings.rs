@@ -10,7 +10,7 @@ pub const SMALLEST: u64 = 256 * 1024;
 /// Settings, with defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// At most so often is written, 10 minutes. What came since is lost if the power fails.
+    /// Minimum interval of writes, 10 minutes. A power failure loses newer data.
     pub flush: Duration,
     /// Hours are kept for so many days, 14.
     pub hours_days: u32,
@@ -21,9 +21,10 @@ pub struct Settings {
     /// The file grows to so many bytes, 16 MiB, then the oldest hours are dropped, then days, then
     /// months.
     pub limit: u64,
-    /// Maximum number of distinct devices in a period, 1024; the rest is `other`.
+    /// Maximum number of distinct devices in a period, 1024; the others are `other`.
     pub devices: usize,
-    /// True to keep [`crate::Keeper::usage`] up to date, which is the default; only quotas need it.
+    /// True to keep [`crate::StoreThread::usage`] up to date, which is the default; only quotas
+    /// need it.
     pub usage: bool,
     /// The clock is believed from here on, seconds since 1970: routers without a battery begin in
     /// 1970. 2026-01-01.

@@ -1,8 +1,8 @@
-//! The history: its file and its pending data. The store acts only when called; [`crate::keeper`]
-//! calls it.
+//! The history: its file and its pending data. The store acts only when called;
+//! [`crate::store_thread`] calls it.
 //!
-//! Added traffic is not lost while the process lives: if it cannot be written, it waits in bounded
-//! memory. Each write is in the file as a whole or not at all.
+//! Added traffic is not lost while the process lives: unwritten traffic waits in bounded memory.
+//! Each write is in the file as a whole or not at all.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ const STEADY: i64 = 3600;
 pub enum Notice {
     /// The file was broken, and is now kept at `aside`. A new one has begun.
     Broken {
-        /// The former file.
+        /// The broken file that was set aside.
         aside: PathBuf,
         /// Error of SQLite.
         reason: String,
@@ -66,7 +66,7 @@ pub struct Store {
     /// Traffic counted before the clock was set.
     held: Sums,
     names: HashMap<i64, String>,
-    /// Names in the file, as far as they were set in this run.
+    /// Names in the file, as far as this run has set them.
     stored_names: HashMap<i64, String>,
     usage: Option<Usage>,
     /// The latest time that was believed, in this life or by the file.
@@ -79,12 +79,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the history at `path`, or makes it, with its directory. `now` is the system's clock,
-    /// right or not.
+    /// Opens the history at `path`, or creates it, with its directory. `now` is the system's clock,
+    /// correct or not.
     ///
-    /// Fails where trying again is of no use ([`Error::refused`]). If the disk is full, read-only
-    /// or not there, the store keeps what comes in memory, and [`Store::flush`] tries again: the
-    /// error is the second part of the answer.
+    /// Fails if another attempt is useless ([`Error::refused`]). If the disk is full, read-only or
+    /// missing, the store keeps new data in memory, and [`Store::flush`] tries again: the error is
+    /// the second part of the result.
     pub fn open(
         path: &Path,
         settings: Settings,
@@ -163,8 +163,7 @@ impl Store {
         }
     }
 
-    /// Writes what waits, in one transaction. When this returns without an error, it is on the
-    /// disk.
+    /// Writes pending data, in one transaction. After success, the data are on the disk.
     pub fn flush(&mut self, now: i64) -> Result<(), Error> {
         self.clock(now);
         let found = self.broken.borrow().clone();
@@ -176,8 +175,8 @@ impl Store {
                 self.set_aside(now, reason(&error))?;
                 self.try_flush(now)
             }
-            // SQLite opens what cannot be written for reading; meanwhile the disk may be mounted
-            // for writing.
+            // SQLite opens an unwritable file for reading; meanwhile the disk may be remounted for
+            // writing.
             Err(error) if error.read_only() => {
                 self.file = None;
                 self.connect(now)?;
@@ -349,7 +348,8 @@ impl Store {
         };
         let mut file = opened?;
         if std::fs::metadata(&self.path).is_ok_and(|found| found.len() > self.settings.limit) {
-            // The limit was lowered. If there is no room to do that, the next flush tries.
+            // The limit was lowered. If the disk has no room for trimming, the next flush tries
+            // again.
             write::trim(&mut file.connection, self.settings.limit)
                 .map_err(|source| self.error(source))?;
         }
@@ -402,7 +402,7 @@ impl Store {
         Ok(())
     }
 
-    /// Looks at the clock: once it is set, held traffic counts as present traffic.
+    /// Checks the clock: once it is set, held traffic counts as present traffic.
     fn clock(&mut self, now: i64) {
         if !self.settings.sane(now) {
             return;
@@ -447,8 +447,8 @@ fn best(settings: &Settings, last: Option<i64>, now: i64) -> Option<i64> {
     if settings.sane(now) { Some(now) } else { last }
 }
 
-/// Characters that turn the direction of writing or are not seen: in a name they make others look
-/// like something else.
+/// Returns true for characters that change the direction of writing or are invisible: in a name
+/// they make other characters look different.
 fn turns(c: char) -> bool {
     matches!(c,
         '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')

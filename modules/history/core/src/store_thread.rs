@@ -2,10 +2,10 @@
 //!
 //! A flush waits for the disk (`fsync`): some milliseconds on good flash, seconds where JFFS2
 //! cleans up. The daemon's loop must end proofs within 10 ms, so the loop hands over its counts and
-//! continues. No call here waits, except [`Keeper::stop`].
+//! continues. No call here waits, except [`StoreThread::stop`].
 //!
-//! Rights belong to a thread, and a new thread inherits them. Landlock confines a thread to the
-//! folder of the file, as that folder was then: a folder mounted since, or removed and created
+//! Privileges belong to a thread, and a new thread inherits them. Landlock confines a thread to the
+//! folder of the file, which the kernel identifies by its inode: a folder mounted later, or created
 //! again, is another. So whenever the folder changes, the store moves to a new thread, which
 //! [`Home`] confines again.
 
@@ -32,7 +32,7 @@ use crate::usage::Usage;
 
 /// Orders that can wait for the thread while it writes; beyond, traffic adds up here.
 const QUEUE: usize = 64;
-/// Maximum number of pairs that add up here; the rest is `other`.
+/// Maximum number of pairs that add up here; the others are `other`.
 const BACKLOG: usize = 16_384;
 /// Wait after a failure until the next attempt.
 const RETRY: Duration = Duration::from_secs(60);
@@ -41,8 +41,8 @@ const STACK: usize = 512 * 1024;
 
 /// Runner of the threads.
 pub struct ThreadHost {
-    /// Runs this to its end beside everything else, with rights enough to reach the folder whatever
-    /// becomes of it. Nothing but new threads is begun there.
+    /// Runs this task to its end in a separate thread, with sufficient privileges to reach the
+    /// folder in any case. Only new threads are started there.
     pub run: Box<dyn FnOnce(Task) -> io::Result<()>>,
     /// Confines the thread that calls it to this folder, as it is now.
     pub confine: Arc<dyn Fn(&Path) + Send + Sync>,
@@ -97,8 +97,8 @@ enum Command {
     Stop(i64),
 }
 
-/// Handle to the thread. If dropped without [`Keeper::stop`], the thread still writes its data, and
-/// ends.
+/// Handle to the thread. If dropped without [`StoreThread::stop`], the thread still writes its
+/// data, and ends.
 #[derive(Debug)]
 pub struct StoreThread {
     orders: SyncSender<Command>,
@@ -173,9 +173,9 @@ impl StoreThread {
         })
     }
 
-    /// Counts what passed since the last time, also if that is nothing; once a second is good.
-    /// `now` is the system's clock, right or not. Never waits: while the disk is slow, traffic adds
-    /// up here, and is of the hour in which it is handed over.
+    /// Adds the traffic since the last call, also if there was none; call this once a second. `now`
+    /// is the system's clock, correct or not. Never waits: while the disk is slow, traffic adds up
+    /// here, and counts for the hour of its delivery.
     pub fn add(&mut self, now: i64, deltas: Vec<Delta>) {
         let order = if self.backlog.is_empty() {
             Command::Add(now, deltas)
@@ -207,12 +207,12 @@ impl StoreThread {
         self.order(Command::Query(query, Box::new(reply)));
     }
 
-    /// Writes now; `reply` as in [`Keeper::query`].
+    /// Writes now; `reply` as in [`StoreThread::query`].
     pub fn flush(&self, now: i64, reply: impl FnOnce(Result<(), Error>) + Send + 'static) {
         self.order(Command::Flush(now, Box::new(reply)));
     }
 
-    /// Applies new settings, as [`Store::change`] does; `reply` as in [`Keeper::query`].
+    /// Applies new settings, as [`Store::change`] does; `reply` as in [`StoreThread::query`].
     pub fn change(
         &self,
         settings: Settings,
@@ -312,7 +312,7 @@ fn keep(mut worker: Worker, confine: &Arc<dyn Fn(&Path) + Send + Sync>) -> Resul
     }
 }
 
-/// Identity of a folder; `None`: there is no folder.
+/// Identity of a folder; `None`: the folder does not exist.
 #[derive(Debug, PartialEq, Eq)]
 struct Place(Option<(u64, u64)>);
 

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-/// Words for applications, and their numbers in the file.
+/// Numbers of applications in the file, with their names.
 #[derive(Debug)]
 pub struct ApplicationIds {
     words: Vec<String>,

@@ -1,5 +1,5 @@
 //! Write transaction: adds pending traffic to its hours, closed hours to their days and months, and
-//! deletes what is too old.
+//! deletes expired data.
 
 use monitor_core::count::Counts;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -22,7 +22,7 @@ pub struct Batch<'a> {
     pub steady: Option<i64>,
 }
 
-/// Adds what conflicts with a row to that row. Sums end at the largest that can still be added to.
+/// Returns the SQL that adds a conflicting row to the existing row. Sums saturate.
 fn merge() -> String {
     let sums =
         COLUMNS.map(|column| format!("{column} = min({column} + excluded.{column}, {MOST})"));
@@ -236,7 +236,7 @@ fn names(transaction: &Transaction) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// Keeps a tenth of the limit free for what comes.
+/// Keeps a tenth of the limit free for new data.
 fn room(transaction: &Transaction, limit: u64) -> rusqlite::Result<()> {
     let most = limit - limit / 10;
     if used(transaction)? <= most {

@@ -148,7 +148,7 @@ mod tests {
             ("<-03>3", -10_800),
         ] {
             let found = find(Some(text), &|path| {
-                // `UTC` alone is no rule: it is a file.
+                // `UTC` alone is not a rule: it is a file.
                 (path == Path::new("/usr/share/zoneinfo/UTC"))
                     .then(|| std::fs::read(path).expect("a zone file"))
             });

@@ -55,7 +55,7 @@ table! {
 }
 
 impl QuotaSettings {
-    /// The name that stands for all devices without a quota of their own.
+    /// Name of the quota for all devices without a quota of their own.
     pub const ALL: &str = "default";
 }
 

@@ -17,7 +17,7 @@ table! {
         Live name: LabelText = LabelText(None);
         /// Owner or location of the device.
         Live owner: LabelText = LabelText(None);
-        /// Kind of the device, for its picture on the page.
+        /// Kind of the device, for its icon on the page.
         Live icon: Icon = Icon(None);
     }
 }
@@ -32,7 +32,7 @@ impl DeviceSettings {
     };
 }
 
-/// A text on one line, or none.
+/// A text on one line; `None`: no text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelText(pub Option<String>);
 
@@ -64,7 +64,7 @@ impl FileValue for LabelText {
     }
 }
 
-/// A picture, by its word, or none.
+/// An icon, by its name; `None`: no icon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Icon(pub Option<&'static str>);
 

@@ -44,7 +44,7 @@ pub fn file(effective: &Effective) -> Option<PathBuf> {
         .or_else(|| first.then(|| PathBuf::from(FILE)))
 }
 
-/// The history, and what follows from it.
+/// The history, and the quotas that depend on it.
 pub struct HistoryRecorder {
     store: StoreThread,
     quotas: Quotas,
@@ -112,12 +112,12 @@ impl HistoryRecorder {
         }
     }
 
-    /// Judges usage by quotas. `addresses` returns the addresses of a device. Returns the next
+    /// Compares usage with quotas. `addresses` returns the addresses of a device. Returns the next
     /// update of the firewall, if anything changed.
     pub fn evaluate(&mut self, addresses: impl Fn(&Mac) -> Vec<IpAddr>) -> Option<String> {
         match self.store.usage() {
             Some(usage) => self.judge_by(&usage),
-            // There is no quota, and never was one.
+            // No quota exists, nor ever existed.
             None if !self.judged => {}
             None => return None,
         }
@@ -127,7 +127,7 @@ impl HistoryRecorder {
         if self.cut.as_ref() == Some(&cut) {
             return None;
         }
-        // Created anew each time: flushing the ruleset removes the table.
+        // Created again each time: flushing the ruleset removes the table.
         let text = match cut.is_empty() {
             true => nft::remove(),
             false => nft::create(&cut),
@@ -319,8 +319,8 @@ fn choices(effective: &Effective, usage: bool) -> Option<(history_core::Settings
     Some((settings, calendar))
 }
 
-/// Quotas as configured. A name is one of the configuration: what devices call themselves is of no
-/// account. A hardware address is more particular than a name.
+/// Returns the configured quotas. A name is one of the configuration: names that devices give
+/// themselves do not count. A hardware address takes precedence over a name.
 fn rules(effective: &Effective) -> Rules {
     let mut rules = Rules::default();
     let quotas = effective.named::<QuotaSettings>();

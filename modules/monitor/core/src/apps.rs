@@ -39,7 +39,7 @@ pub enum Application {
     Files,
     /// Terminals and screens of remote computers.
     Shell,
-    /// Tunnels: what goes through them is not seen.
+    /// Tunnels: weir cannot see the traffic inside.
     Vpn,
     /// Backups.
     Backup,
@@ -71,7 +71,7 @@ impl Application {
         Self::Other,
     ];
 
-    /// Returns the word of the application.
+    /// Returns the application's name in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Web => "web",
@@ -94,8 +94,9 @@ impl Application {
         }
     }
 
-    /// Classifies a flow of this IP protocol. `name` is that of the far end, as [`crate::names`]
-    /// gives it: lower case, no dot at its end. Ports are ignored for protocols without ports.
+    /// Classifies a flow of this IP protocol. `name` is the name of the remote end, as
+    /// [`crate::names`] gives it: lower case, no dot at its end. Ports are ignored for protocols
+    /// without ports.
     pub fn of(protocol: u8, station_port: u16, remote_port: u16, name: Option<&str>) -> Self {
         if PROTOCOLS_OF_TUNNELS.contains(&protocol) {
             return Self::Vpn;
@@ -144,7 +145,7 @@ impl FromStr for Application {
     }
 }
 
-/// Not the word of an [`Application`].
+/// The text names no [`Application`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownApplication;
 

@@ -13,7 +13,7 @@ use crate::reading::{Millis, RttStats};
 
 const FIN_OR_RST: u8 = 0x05;
 
-/// Packets of both ways, beyond which one goes for no other one.
+/// A conversation with more packets than this, in both directions, is never removed for another.
 const MANY: u64 = 64;
 
 const TCP: u8 = 6;
@@ -34,11 +34,11 @@ pub struct Conversation {
     pub xdp: Option<bool>,
     /// Part of the total that is not yet in the station's sums by destination.
     pub unclassified: Counts,
-    /// Result of judging: an uplink is crossed, or not; `None`: to be judged, perhaps again.
+    /// Whether the conversation crosses an uplink. `None`: not yet classified.
     pub crosses_uplink: Option<bool>,
     /// True if the latest verdict was that the conversation crossed an uplink.
     pub crossed_uplink: bool,
-    /// Packets for the station came in where an uplink may be, or the station is beyond one.
+    /// Packets for the station entered where an uplink may be, or the station is beyond an uplink.
     pub outside: bool,
     /// Now.
     pub rate: Rate,
@@ -50,11 +50,11 @@ pub struct Conversation {
     pub tcp_flags: u8,
     /// Waiting times of TCP. Retransmits are in `again`.
     pub rtt: RttStats,
-    /// TCP's waiting that the meter saw, as last read.
+    /// TCP round-trip times from the meter, as last read.
     pub metered_rtt: RttStats,
-    /// Time of the last measured wait for the far end.
+    /// Time of the last measured round trip to the remote end.
     pub rtt_measured_at: Millis,
-    /// TCP segments that were sent again: by the station, and to it.
+    /// Retransmitted TCP segments: by the station, and to the station.
     pub retransmits: [u64; 2],
     /// TOS or traffic class of the first packet.
     pub tos: u8,
@@ -62,21 +62,22 @@ pub struct Conversation {
     pub icmp: (u8, u8),
     /// Bytes of link-layer headers before each packet.
     pub link_header: u8,
-    /// Name of the far end, as the station resolved or sent it.
+    /// Name of the remote end, as the station resolved or sent the name.
     pub remote_name: Option<Arc<str>>,
     /// Application of the conversation.
     pub application: Application,
-    /// Part of the total already reported, see [`Monitor::tell`](crate::Monitor::tell).
+    /// Part of the total already reported, see
+    /// [`Monitor::set_report_interval`](crate::Monitor::set_report_interval).
     pub reported: Counts,
     /// Retransmitted segments already reported.
     pub reported_retransmits: [u64; 2],
     /// Time of the last report.
     pub reported_at: Millis,
-    /// Ends of the station's packets where they leave; `None`: unknown. Of several leaders, those
-    /// of the first.
+    /// Addresses and ports of the station's packets at egress; `None`: unknown. If the conversation
+    /// has several leaders, those of the first.
     pub egress_endpoints: Option<Endpoints>,
-    /// The other half of the conversation, beyond the router, for a leader: both are reported as
-    /// the leader.
+    /// Key of the other half, beyond the router, for a leader: weir reports both halves as the
+    /// leader.
     pub other_half: Option<ConversationKey>,
     /// Number of leaders. More than one only without ports.
     pub leaders: u32,
@@ -98,19 +99,19 @@ pub struct ConversationReport {
     pub conversation: Conversation,
     /// New traffic.
     pub delta: Counts,
-    /// TCP segments that were sent again since: by the station, and to it.
+    /// Newly retransmitted TCP segments: by the station, and to the station.
     pub retransmits: [u64; 2],
     /// Index of the port on the other side of the router; `None`: it was not seen at another one.
     pub egress_port: Option<u32>,
     /// Start of the new traffic.
     pub since: Millis,
-    /// True if the conversation is over.
+    /// True if the conversation has ended.
     pub ended: bool,
 }
 
 impl Conversation {
-    /// Returns true for Internet traffic. `None`: to be judged. Packets for a station that came in
-    /// inside do not count, from any address.
+    /// Returns true for Internet traffic. `None`: not yet classified. If packets for a station
+    /// entered from inside, the conversation does not count, whatever the address.
     pub fn is_internet(&self) -> Option<bool> {
         let can = self.outside || self.total.sent != Count::default();
         self.crosses_uplink.map(|crosses| crosses && can)

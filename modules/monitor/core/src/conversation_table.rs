@@ -31,7 +31,7 @@ const SILENT: Millis = 1_000;
 /// Number of entries examined for a removable one.
 const TRIES: u32 = 16;
 
-/// Conversation whose other half is looked for, and its start.
+/// Conversation without its other half so far, and the start of the conversation.
 pub(crate) type PairingCandidate = (ConversationKey, Millis);
 
 /// Index of a conversation, valid until the conversation is removed.
@@ -133,7 +133,7 @@ impl ConversationTable {
         self.at(*self.by_ends.find(self.hash.hash_one(ends), found)?)
     }
 
-    /// Finds the conversation on the other side of the router.
+    /// Finds the other half of a conversation, beyond the router.
     pub(crate) fn other_half(&self, conversation: &Conversation) -> Option<&Conversation> {
         let leads = conversation.other_half.and_then(|twin| self.get(&twin));
         let is_led = || {
@@ -156,7 +156,7 @@ impl ConversationTable {
         twin.is_none_or(|twin| twin.leaders > 1 || twin.is_quiet(pressure, now))
     }
 
-    /// Inserts a new conversation. The table must have room, see [`Conversations::is_full`].
+    /// Inserts a new conversation. The table must have room, see [`ConversationTable::is_full`].
     pub(crate) fn insert(&mut self, conversation: Conversation) -> Slot {
         let (key, id) = (conversation.key, conversation.id);
         let conversation = Some(Box::new(conversation));
@@ -217,8 +217,9 @@ impl ConversationTable {
         self.slots[slot as usize].take()
     }
 
-    /// Returns a conversation that can be removed for another: the oldest short one, else the
-    /// oldest that is silent and [may go](Conversation::may_go). Led conversations stay.
+    /// Returns a conversation that may be removed for another: the oldest short conversation, else
+    /// the oldest silent conversation that [is evictable](Conversation::is_evictable). Led
+    /// conversations stay.
     pub(crate) fn dispensable(&mut self, now: Millis) -> Option<ConversationKey> {
         while let Some(entry) = self.short.pop_front() {
             match self.listed(entry) {

@@ -122,10 +122,10 @@ pub struct Monitor {
     devices: Devices,
     edge: Edge,
     neighbours: Neighbours,
-    /// Far-end names of conversations without a reading so far: a hello is read sooner than the
-    /// counters are.
+    /// Names of remote ends for conversations without a reading so far: weir reads a hello sooner
+    /// than the counters.
     early_names: Bounded<ConversationKey, (Mac, Arc<str>, Millis)>,
-    /// Names of devices and far ends.
+    /// Names of devices and remote ends.
     pub names: Names,
     reports: Reports,
     next: u64,
@@ -193,18 +193,18 @@ impl Monitor {
         self.edge.ports()
     }
 
-    /// Conversations that are remembered, and how many can be.
+    /// Returns the number of stored conversations, and the maximum.
     pub fn occupancy(&self) -> [usize; 2] {
         [self.conversations.len(), self.limits.conversations]
     }
 
-    /// Returns the traffic of conversations for which there was no room, at all ports.
+    /// Returns the traffic of conversations without room in the table, at all ports.
     pub fn overflow(&self) -> Count {
         self.overflow
     }
 
-    /// Looks for the other halves of new conversations. `leaves` returns the ends that the kernel
-    /// gives packets with these ends, if known; `own` are the router's addresses.
+    /// Finds the other halves of new conversations. `leaves` returns the egress endpoints of
+    /// packets with the given endpoints, if known; `own` are the router's addresses.
     pub fn pair(
         &mut self,
         leaves: impl FnMut(&Endpoints) -> Option<Endpoints>,
@@ -253,7 +253,7 @@ impl Monitor {
         self.set_port_with_vlans(link, name, uplink, BTreeSet::new());
     }
 
-    /// Adds a port, of which only some VLANs may lead out: `vlans`.
+    /// Adds a port of which only the VLANs in `vlans` may lead out.
     pub fn set_port_with_vlans(
         &mut self,
         link: u32,
@@ -267,7 +267,7 @@ impl Monitor {
         }
     }
 
-    /// A device is gone.
+    /// Removes a port whose device has disappeared.
     pub fn remove_port(&mut self, link: u32) {
         self.edge.remove_port(link);
     }
@@ -282,7 +282,7 @@ impl Monitor {
             return;
         }
         if !gateways.is_empty() {
-            // Up to now the former gateways counted. Traffic of an unknown gateway seemed to stay
+            // Until now the old gateways counted. Traffic through an unknown gateway seemed to stay
             // in the LAN.
             self.classify();
             for conversation in self.conversations.values_mut() {
@@ -298,7 +298,7 @@ impl Monitor {
         self.edge.is_uplink(device)
     }
 
-    /// A neighbour has this hardware address, or none.
+    /// Sets the hardware address of a neighbour, or removes the neighbour.
     pub fn set_neighbour(&mut self, address: IpAddr, mac: Option<Mac>) {
         self.neighbours.update(address, mac);
     }
@@ -429,7 +429,7 @@ impl Monitor {
         u128::from(silent) < conversation.idle_timeout(pressure).as_millis()
     }
 
-    /// Weir forwarded something past the meter.
+    /// Adds traffic that weir forwarded, which the meter did not see.
     pub fn add_forwarded(&mut self, forwarded: &ForwardedTraffic, now: Millis) {
         let ForwardedTraffic {
             key,
@@ -483,8 +483,8 @@ impl Monitor {
         }
     }
 
-    /// Weir passed frames from one member of a bridge to another: `mac` is the station behind this
-    /// one.
+    /// Adds frames that weir passed from one member of a bridge to another: `mac` is the station
+    /// behind this member.
     pub fn add_bridged(&mut self, bridged: &BridgedTraffic, now: Millis) {
         let BridgedTraffic {
             port,
@@ -573,8 +573,8 @@ impl Monitor {
         }
     }
 
-    /// Remembers one that is new. Where there is no room, it takes that of a short one, if it goes
-    /// on itself.
+    /// Stores a new conversation. If the table is full, the new conversation replaces a short one,
+    /// provided the new conversation is active.
     fn add_conversation(
         &mut self,
         key: &ConversationKey,
@@ -640,7 +640,7 @@ impl Monitor {
         if *self.edge.networks() == networks {
             return;
         }
-        // Up to now the former ones counted.
+        // Until now the old networks counted.
         self.classify();
         self.edge.set_networks(networks);
         for conversation in self.conversations.values_mut() {
@@ -679,7 +679,8 @@ impl Monitor {
         if conversation.unclassified == Counts::default() && conversation.crosses_uplink.is_some() {
             return;
         }
-        // While there is no uplink, what crossed one before still does.
+        // While there is no uplink, a conversation that crossed one before still counts as
+        // crossing.
         let still = conversation.crossed_uplink && !self.edge.networks().has_uplink();
         let by_edge = || {
             self.edge
@@ -699,7 +700,7 @@ impl Monitor {
         }
     }
 
-    /// Activates reports by [`Monitor::take_told`]: of every conversation at its end, and of
+    /// Activates reports by [`Monitor::take_reports`]: of every conversation at its end, and of
     /// running ones each `active` milliseconds.
     pub fn set_report_interval(&mut self, active: Option<Millis>) {
         self.reports.set_interval(active);
@@ -714,8 +715,8 @@ impl Monitor {
         for conversation in self.conversations.values_mut() {
             conversation.rate.turn(millis);
             lasting += usize::from(!conversation.is_short());
-            // A conversation led by another is reported with its leader. If too many are due, the
-            // rest wait for the next second.
+            // A led conversation is reported with its leader. If too many are due, the others wait
+            // for the next second.
             if most == 0 || conversation.leaders > 0 {
                 continue;
             }
@@ -764,7 +765,8 @@ impl Monitor {
         true
     }
 
-    /// Removes a conversation, and reports its rest. Returns a conversation that only this one led.
+    /// Removes a conversation, and reports the unreported part. Returns a conversation that only
+    /// this one led.
     fn remove(&mut self, key: &ConversationKey, now: Millis) -> Option<ConversationKey> {
         if let Some(slot) = self.conversations.find(key) {
             self.classify_at(slot);
@@ -779,13 +781,13 @@ impl Monitor {
         (twin.leaders == 0).then_some(twin.key)
     }
 
-    /// Reports running conversations before weir stops, some at a time. Returns false once there
-    /// are no more.
+    /// Reports running conversations before weir stops, a batch at a time. Returns false after the
+    /// last batch.
     pub fn report_rest(&mut self, now: Millis) -> bool {
         self.reports.add_rest(&mut self.conversations, now)
     }
 
-    /// Returns the conversations to report, see [`Monitor::tell`].
+    /// Returns the conversations to report, see [`Monitor::set_report_interval`].
     pub fn take_reports(&mut self) -> Vec<ConversationReport> {
         self.reports.take()
     }

@@ -25,10 +25,10 @@ impl AddAssign for Count {
     }
 }
 
-/// Both ways, seen from a station.
+/// Traffic in both directions, as the station sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Traffic from the station: came in at the router.
+    /// Traffic from the station, which entered the router.
     pub sent: Count,
     /// Traffic to the station: went out.
     pub received: Count,

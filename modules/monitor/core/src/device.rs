@@ -13,7 +13,7 @@ use crate::reading::Millis;
 
 /// Most addresses remembered of one.
 const ADDRESSES: usize = 16;
-/// Bits a second from which on something is transferred, rather than looked at.
+/// Bits per second at which a device counts as transferring data rather than browsing.
 const LOAD: u64 = 1_000_000;
 
 /// A station: whatever has a hardware address of its own at a port.
@@ -25,7 +25,7 @@ pub struct Device {
     pub port: u32,
     /// VLAN there; 0 for none.
     pub vlan: u16,
-    /// Addresses that it used, the last one first.
+    /// Addresses that the device used, the latest first.
     pub used_addresses: VecDeque<IpAddr>,
     /// All traffic.
     pub total: Counts,
@@ -119,7 +119,8 @@ impl Device {
         rate >= LOAD && rate >= self.peak / 4
     }
 
-    /// TCP waited so many microseconds: for the far end, for the station; and sent something again.
+    /// Adds TCP round-trip times in microseconds, to the remote end and to the station, and
+    /// retransmitted segments.
     pub fn add_rtt(&mut self, waits: [Option<u32>; 2], again: u64, now: Millis) {
         let loaded = self.is_loaded();
         for (side, wait) in [Side::Remote, Side::Station].into_iter().zip(waits) {
@@ -207,8 +208,8 @@ impl Devices {
         self.by_mac.get_mut(mac)
     }
 
-    /// The station with this hardware address, which may be new. `None`: not a station, or there
-    /// is no room.
+    /// Returns the station with this hardware address, and adds it if necessary. `None`: not a
+    /// station, or no room.
     pub(crate) fn station(
         &mut self,
         mac: Mac,

@@ -28,7 +28,7 @@ impl Edge {
         self.ports.get_mut(&link)
     }
 
-    /// Adds a port, of which only some VLANs may lead out. True: other VLANs lead out now.
+    /// Adds a port of which only some VLANs may lead out. Returns true if other VLANs lead out now.
     pub(crate) fn set_port(
         &mut self,
         link: u32,

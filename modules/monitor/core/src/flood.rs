@@ -43,7 +43,7 @@ impl Flood {
         for family in 0..2 {
             self.0[family] = match before[family] >= FLOOD_LEVEL {
                 true => resting[family] >= MANY_REST,
-                // That reading gave up no records yet.
+                // The reading has not evicted any records yet.
                 false => now[family] >= FLOOD_LEVEL,
             };
         }
@@ -85,7 +85,7 @@ mod tests {
         for (full, resting) in [([0, 200], [0, MANY_REST]), ([200, 0], [MANY_REST, 0])] {
             let flood = after(&[(full, NONE), (full, resting)]);
             assert!(flood.is_active(), "{full:?}");
-            // Many that rest elsewhere do not make up for it.
+            // Many idle records elsewhere do not compensate.
             let [ipv4, ipv6] = resting;
             let flood = after(&[(full, NONE), (full, [ipv6, ipv4])]);
             assert!(!flood.is_active(), "{full:?}");

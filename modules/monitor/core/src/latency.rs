@@ -81,7 +81,7 @@ fn median(waits: &VecDeque<u32>) -> Option<u32> {
 pub struct Latency {
     far: RttSeries,
     near: RttSeries,
-    /// TCP segments that were sent again.
+    /// Retransmitted TCP segments.
     pub retransmits: u64,
 }
 
@@ -136,8 +136,8 @@ impl Latency {
     }
 }
 
-/// Returns the changes since a record's times were last read: a wait for the far end, a wait for
-/// the station, and retransmitted segments, by the station and to the station.
+/// Returns the changes since a record's times were last read: a round trip to the remote end, a
+/// round trip to the station, and retransmitted segments, by the station and to the station.
 pub fn changes(before: &RttStats, now: &RttStats) -> ([Option<u32>; 2], [u64; 2]) {
     let waits = [0, 1].map(|way| (before.count[way] != now.count[way]).then_some(now.last[way]));
     let again =

@@ -1,10 +1,10 @@
-//! From the first packets of conversations to names of devices and far ends.
+//! From the first packets of conversations to names of devices and remote ends.
 //!
 //! Pure: [`Reader`] parses copies of packets and returns [`Learned`] names; [`Names`] stores these,
 //! and names in the router's files, and answers look-ups. The packet path copies only useful
-//! packets, by this table ([`taste::wanted`] is the same in code):
+//! packets, by this table ([`sampling::wanted`] is the same in code):
 //!
-//! | what | protocol | goes | station's port | far port | which | copied at most |
+//! | data | protocol | direction | station's port | remote port | which | copied at most |
 //! |---|---|---|---|---|---|---|
 //! | questions to name servers | UDP | from the station | any | 53 | all | 440 |
 //! | answers of name servers | UDP | to the station | any | 53 | all | 1472 |
@@ -15,10 +15,10 @@
 //!
 //! Bytes are those of the payload. Packets without payload are not copied. *The first* counts
 //! packets with payload of that flow in that direction. No table of this module grows beyond a
-//! fixed size, whatever packets come.
+//! fixed size, whatever packets arrive.
 //!
 //! A station is trusted only about itself: an answer of a name server counts for the hardware
-//! address that asked. Names are hints all the same: stations and name servers may lie. Names are
+//! address of the query. Names are hints all the same: stations and name servers may lie. Names are
 //! displayed, and decide nothing.
 
 pub(crate) mod bounded;
@@ -62,8 +62,8 @@ pub use crate::reading::Millis;
 /// A flow, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey {
-    /// Place of observation: any number by which the caller distinguishes ports and VLANs. Two
-    /// places may use equal addresses.
+    /// Observation point: any number by which the caller distinguishes ports and VLANs. Two
+    /// observation points may use equal addresses.
     pub observation_point: u64,
     /// IP protocol.
     pub protocol: u8,
@@ -73,7 +73,7 @@ pub struct FlowKey {
     pub station_port: u16,
     /// Address at the other end.
     pub remote: IpAddr,
-    /// Port there.
+    /// Port of the remote end.
     pub remote_port: u16,
 }
 
@@ -107,7 +107,7 @@ pub enum NameObservation {
         /// [`Source::Dhcp`] or [`Source::Mdns`].
         source: Source,
     },
-    /// A name server gave a station an address for a name.
+    /// A name server resolved a name to an address for a station.
     RemoteName {
         /// The station.
         client: Client,
@@ -118,7 +118,7 @@ pub enum NameObservation {
         /// For how many seconds that holds.
         ttl: u32,
     },
-    /// A flow has a name for its far end.
+    /// A flow has a name for its remote end.
     FlowName {
         /// The flow.
         key: FlowKey,

@@ -21,7 +21,7 @@ pub enum Destination {
     Internet,
 }
 
-/// Devices that stand on a port.
+/// Network devices above a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpperDevices {
     /// The port itself, and all devices on it, by index.
@@ -30,8 +30,8 @@ pub struct UpperDevices {
     pub bridges: BTreeSet<u32>,
 }
 
-/// Returns true for a route to the Internet: a default route, one of the halves that programs set
-/// up beside another one, or the route to the global addresses of IPv6.
+/// Returns true for a route to the Internet: a default route, one of the two halves that programs
+/// add beside an existing default route, or the route to the global addresses of IPv6.
 pub fn is_default(to: &Prefix) -> bool {
     let widest = match to.address {
         IpAddr::V4(_) => 1,
@@ -233,7 +233,7 @@ mod tests {
         let mut isolated = of(&[("192.168.1.0/24", Destination::Inside)]);
         let far = "198.51.100.1".parse().expect("an address");
         assert!(!isolated.crosses(LAN, far) && !isolated.has_uplink());
-        // A network of a tunnel alone is no way to the Internet.
+        // The network of a tunnel alone does not lead to the Internet.
         isolated.route(
             "198.51.0.0/16".parse().expect("a prefix"),
             Destination::Internet,

@@ -1,5 +1,5 @@
-//! Matches the two halves of routed conversations: each is seen at the port where packets come in
-//! and at the port where they leave.
+//! Matches the two halves of routed conversations: weir sees each conversation at the ingress port
+//! and at the egress port.
 
 use std::net::IpAddr;
 
@@ -8,8 +8,8 @@ use kernel::{ConversationKey, Endpoints};
 use crate::conversation_table::{ConversationTable, PairingCandidate};
 use crate::reading::Millis;
 
-/// Time for which the other half of a new conversation is looked for: the kernel may report the
-/// connection later than the packets are counted.
+/// Time limit for finding the other half of a new conversation: the kernel may report the
+/// connection later than the meter counts the packets.
 const LOOKED_FOR: Millis = 3_000;
 
 /// Conversations without a known other half.
@@ -42,9 +42,9 @@ impl Pairs {
         }
     }
 
-    /// Looks for the other halves of new conversations. `leaves` returns the ends that the kernel
-    /// gives packets with these ends, if known; `outside`, whether a port and VLAN lead out; `own`
-    /// are the router's addresses.
+    /// Finds the other halves of new conversations. `leaves` returns the egress endpoints of
+    /// packets with the given endpoints, if known; `outside` returns whether a port and VLAN lead
+    /// out; `own` are the router's addresses.
     pub(crate) fn find(
         &mut self,
         conversations: &mut ConversationTable,
@@ -89,8 +89,8 @@ fn candidates(
     own: &[IpAddr],
 ) -> impl Iterator<Item = Endpoints> {
     let ends = key.ends();
-    // Without ports, conversations with one far end are counted together: as traffic of the router,
-    // where the router translates the source.
+    // Without ports, all conversations with one remote end count together: as traffic of the
+    // router, if the router translates the source.
     let no_ports = leaves.is_none() && !outside && (key.station_port, key.remote_port) == (0, 0);
     let own = own
         .iter()

@@ -11,7 +11,7 @@ use crate::reading::UnrecordedPortTraffic;
 pub struct PortCounters {
     /// Traffic of conversations, present and ended.
     pub conversations: Count,
-    /// IP packets for which there was no record.
+    /// IP packets without a free record.
     pub unplaced: Count,
     /// Frames that are not IP, with the bytes behind their headers.
     pub other: Count,
@@ -78,8 +78,8 @@ impl Port {
         }
     }
 
-    /// A conversation here grew, of whose packets each has so many bytes before the IP header,
-    /// `link` in all each way. `vlan`: its VLAN, 0 for no tag; `None`: it passed within a bridge.
+    /// Adds new traffic of a conversation. Each packet has `link` bytes before the IP header, in
+    /// each direction. `vlan`: its VLAN, 0 for no tag; `None`: the traffic passed within a bridge.
     pub fn add_conversation(&mut self, vlan: Option<u16>, grown: Counts, link: [u64; 2]) {
         self.told[0].conversations += grown.sent;
         self.told[1].conversations += grown.received;
@@ -89,7 +89,8 @@ impl Port {
         self.grow(vlan, grown);
     }
 
-    /// A station here has more without a record. The bytes of headers are in the rest.
+    /// Adds traffic of a station without a record. The bytes of headers are part of the unrecorded
+    /// traffic.
     pub fn add_unrecorded(&mut self, vlan: u16, unplaced: Counts, other: Counts) {
         self.told[0].unplaced += unplaced.sent;
         self.told[1].unplaced += unplaced.received;

@@ -42,7 +42,7 @@ impl Rate {
         self.received = smooth(self.received, fresh[1]);
     }
 
-    /// The rest of this rate beside a part of it.
+    /// Returns this rate without a part of it.
     #[must_use]
     pub fn without(&self, part: &Self) -> Self {
         Self {

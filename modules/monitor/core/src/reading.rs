@@ -19,8 +19,8 @@ pub struct Reading {
     pub mac: Mac,
     /// Growth since the last reading.
     pub delta: Counts,
-    /// Packets for the station came in where an uplink may be. Else all of them came in at devices
-    /// that lead to no uplink.
+    /// Packets for the station entered where an uplink may be. Otherwise all packets entered at
+    /// devices that lead to no uplink.
     pub outside: bool,
     /// Bytes of link-layer headers before each packet.
     pub link_header: u8,
@@ -47,8 +47,7 @@ impl Reading {
     }
 }
 
-/// TCP waiting times of one conversation: for answers of the far end, and for answers of the
-/// station.
+/// TCP round-trip times of one conversation: to the remote end, and to the station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RttStats {
     /// The last that was measured, microseconds.
@@ -57,7 +56,7 @@ pub struct RttStats {
     pub min: [u32; 2],
     /// Number of measurements; wraps.
     pub count: [u32; 2],
-    /// Segments that were sent again, or came out of order; wraps.
+    /// Retransmitted or reordered segments; wraps.
     pub retransmits: [u32; 2],
 }
 
@@ -85,7 +84,7 @@ impl RttStats {
 /// Direction, seen from the station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the station: came in at the port.
+    /// From the station: entered at the port.
     Sent,
     /// To the station: left by the port.
     Received,
@@ -100,7 +99,7 @@ pub struct ForwardedTraffic {
     pub direction: Direction,
     /// Packets and bytes.
     pub count: crate::Count,
-    /// Bytes of link-layer headers of all of it.
+    /// Bytes of all link-layer headers.
     pub link_bytes: u64,
     /// Hardware address of the station, if known: packets that leave have it in the header.
     pub mac: Option<Mac>,
@@ -121,13 +120,13 @@ pub struct BridgedTraffic {
     pub direction: Direction,
     /// Packets and bytes.
     pub count: crate::Count,
-    /// Bytes of link-layer headers of all of it.
+    /// Bytes of all link-layer headers.
     pub link_bytes: u64,
     /// The other station is beyond an uplink.
     pub crosses_uplink: bool,
 }
 
-/// TCP that weir forwards waited for an acknowledgement, seen at one of its two ports.
+/// Round-trip time of a TCP flow that weir forwards, measured at one of its two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
     /// The conversation as it is at that port.
@@ -168,8 +167,8 @@ pub struct UnrecordedPortTraffic {
 mod tests {
     use super::*;
 
-    /// The meter's record stands still while weir forwards: its times are not added again, and
-    /// times measured meanwhile stay.
+    /// While weir forwards, the meter's record does not change: weir does not add the record's
+    /// times again, and keeps times measured meanwhile.
     #[test]
     fn times_of_both_are_put_together() {
         let metered = |last, least, count| RttStats {

@@ -18,7 +18,7 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// `conversations`: so many conversations are remembered at most.
+    /// `conversations`: maximum number of conversations.
     pub(crate) fn new(conversations: usize) -> Self {
         Self {
             due: Vec::new(),
@@ -74,13 +74,13 @@ impl Reports {
         }
     }
 
-    /// Reports some of all that go on. False: there are no more.
+    /// Reports a batch of the active conversations. Returns false after the last batch.
     pub(crate) fn add_rest(&mut self, conversations: &mut ConversationTable, now: Millis) -> bool {
         if self.every.is_none() {
             return false;
         }
         let before = self.due.len();
-        // Leading conversations come first, so that a led one reports only its rest.
+        // Leaders come first, so that a led conversation reports only its remaining traffic.
         let mut keys: Vec<(bool, ConversationKey)> = conversations
             .values()
             .map(|t| (t.leaders > 0, t.key))
@@ -100,7 +100,8 @@ impl Reports {
     }
 
     /// Reports a leader, or a conversation without another half: the traffic that passed both
-    /// ports; and at its end also the rest, which was dropped or belongs to the router.
+    /// ports. At the end, also reports the remaining traffic, which was dropped or belongs to the
+    /// router.
     fn report(
         &mut self,
         conversations: &mut ConversationTable,

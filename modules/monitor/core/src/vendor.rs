@@ -33,16 +33,16 @@ pub fn of(mac: &Mac) -> Option<String> {
 
 /// The list, packed. All numbers are little-endian:
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// |---|---|
 /// | 4 × 3 | groups of each of [`LENGTHS`] |
 /// | 4 | blocks of names |
 /// | 12 each | of each group: its first row's prefix, and where its rows begin |
-/// | 4 each | where blocks begin; once more, where the last one ends |
+/// | 4 each | where blocks begin; and the end of the last block |
 ///
-/// *Where* counts from behind these. A row is the distance of its prefix to that of the row before
-/// (7 bits a byte, the lowest first), and the number of its name, in 2 bytes. A block is names,
-/// each with a line feed behind it, packed by DEFLATE (RFC 1951).
+/// Offsets count from the end of this table. A row is the distance of its prefix to that of the
+/// row before (7 bits a byte, the lowest first), and the number of its name, in 2 bytes. A block is
+/// names, each followed by a line feed, packed by DEFLATE (RFC 1951).
 struct Table<'a> {
     groups: [&'a [u8]; 3],
     blocks: &'a [u8],
@@ -201,7 +201,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands in its place.
+        /// The test covers any bytes in the list's place.
         #[test]
         fn a_damaged_list_tells_nothing_and_does_no_harm(
             cut in 0_usize..600, at in 0_usize..4_000, octet: u8, mac: [u8; 6]

@@ -155,7 +155,7 @@ fn those_that_go_on_take_the_place_of_short_ones() {
         read(monitor, key(number), packets, lasted, now);
         monitor.conversation(&key(number)).is_some()
     };
-    // Two that live, then a flood for which there is no room.
+    // Two active conversations, then a flood without room for it.
     assert!(packets_of(&mut monitor, 1, [3, 3], 0, 0));
     assert!(packets_of(&mut monitor, 2, [9, 0], 0, 0));
     let mut known = 0;

@@ -13,8 +13,8 @@ const MEMORY_SHARE: u64 = 32_768;
 pub fn sizes(room: MeterCapacity, links: &[u32]) -> MeterSizes {
     let records = match room {
         MeterCapacity::Records(records) => records,
-        // A quarter of the cache: the rest of the machine wants some, too. Of IPv4 and IPv6
-        // together, 64 bytes and half of 128 each.
+        // A quarter of the cache: other programs need the remainder. IPv4 and IPv6 together use 64
+        // bytes and half of 128 per record.
         MeterCapacity::Cache => u32::try_from(second_level_cache() / 4 / 128).unwrap_or(2_048),
         MeterCapacity::Auto => {
             let memory = meminfo("MemTotal").unwrap_or(128 << 20);

@@ -1,4 +1,4 @@
-//! The clock of the core, beside the system's.
+//! The clocks of core and system.
 
 use std::time::{Duration, Instant};
 

@@ -33,7 +33,7 @@ pub struct UplinkHealth {
     unplaced: BTreeMap<u32, Unplaced>,
 }
 
-/// The uplink that a conversation of a station inside goes through. `uplinks`: all, by index.
+/// Returns the uplink of a conversation of an inside station. `uplinks`: all uplinks, by index.
 fn through<T>(conversation: &Conversation, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
     if conversation.is_internet() == Some(false) {
         return None;

@@ -104,11 +104,11 @@ impl FileValue for MonitorMemory {
     }
 }
 
-/// Host and port of a collector: an address, or a name to be looked up.
+/// Host and port of a collector: an address, or a name to resolve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collector(pub String);
 
-/// Room for conversations that are counted.
+/// Capacity of the meter, in conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MeterCapacity {
     /// A part of the machine's memory.

@@ -58,7 +58,7 @@ impl Export {
         values(&self.settings) == values(settings)
     }
 
-    /// Handles an event of the kernel. `outside`: as for [`Translations::heard`].
+    /// Handles an event of the kernel. `outside`: as for [`Translations::on_event`].
     pub fn on_event(&mut self, event: &Event, outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool) {
         let Some(translations) = &mut self.translations else {
             return;
@@ -68,7 +68,7 @@ impl Export {
         self.translated(&told, now);
     }
 
-    /// All connections are asked for.
+    /// Handles the start of a dump of all connections.
     pub fn on_dump_start(&mut self) {
         if let Some(translations) = &mut self.translations {
             translations.on_dump_start();
@@ -100,7 +100,7 @@ impl Export {
         }
     }
 
-    /// Sends messages that are full; due at each tick, as many connections may begin in a second.
+    /// Sends complete messages; due at each tick, as many connections may begin in a second.
     pub fn tick(&mut self, now: Millis) {
         if self.translations.is_some() {
             let messages = self.exporter.take();

@@ -7,7 +7,7 @@ use super::ports::Ports;
 use super::reading::{header, key};
 use runtime::daemon;
 
-/// Counts what weir forwarded.
+/// Counts the traffic that weir forwarded.
 pub fn count(
     core: &mut Monitor,
     ports: &Ports,

@@ -60,8 +60,8 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
     ..ModuleEntry::named("monitor")
 };
 
-/// Counters, and firewall rules of quotas. Without a [`Keeper`], only removes rules that another
-/// weir left.
+/// Counters, and firewall rules of quotas. Without a [`Service`], only removes rules of an
+/// earlier weir.
 struct Monitor {
     service: RefCell<Option<Service>>,
     firewall: RefCell<Firewall>,

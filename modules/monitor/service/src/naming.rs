@@ -14,14 +14,14 @@ use tracing::debug;
 
 /// Longest file that is read, bytes: hosts with some 100,000 blocked names.
 const LONGEST: u64 = 8 << 20;
-/// Reads what a file says.
+/// Parses a file.
 type Reads = fn(&[u8]) -> name_file::NameFile;
-/// The router's own files, and what reads them.
+/// The router's own files, with their parsers.
 const OWN: [(&str, Source, Reads); 2] = [
     ("/etc/hosts", Source::Hosts, hosts::hosts),
     ("/etc/ethers", Source::Ethers, hosts::ethers),
 ];
-/// Files are looked at each so many seconds.
+/// Seconds between two checks of the files.
 const EVERY: u32 = 10;
 
 /// Sources of names.
@@ -112,7 +112,7 @@ impl Naming {
     }
 }
 
-/// A file's bytes; none where it cannot be read, or is no file that should be.
+/// Returns a file's bytes; empty if the file is unreadable, or not a regular file.
 fn content(path: &Path) -> Vec<u8> {
     let short = std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= LONGEST);
     match short {

@@ -61,7 +61,7 @@ impl Outages {
                 self.known.entry(name.clone()).or_default();
             }
         }
-        // A tunnel that leads out goes over an uplink, which then may do without a default route.
+        // A tunnel to the Internet uses an uplink, which then needs no default route.
         let by_tunnel = devices.values().any(|uplink| uplink.tunnel && uplink.route);
         self.known.retain(|name, down| {
             let uplink = devices.get(name);
@@ -275,7 +275,7 @@ mod tests {
         // By a table of its own, or the routes of the whole Internet.
         outages.look(&BTreeMap::new(), true, BEGINS);
         assert_eq!(keys(&outages), [""; 0]);
-        // A tunnel leads out, and is no uplink that could be missed.
+        // A tunnel leads out, and is not an uplink that could be missing.
         let tunnel = Uplink {
             tunnel: true,
             ..good()

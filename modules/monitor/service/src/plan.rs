@@ -1,5 +1,5 @@
-//! At which devices is counted: at those where frames come in and leave, not at what stands on
-//! them, so that nothing is counted twice.
+//! Selects the devices for counting: those where frames enter and leave, not their upper devices,
+//! so that nothing counts twice.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,7 +13,7 @@ const ETHERNET: u16 = 1;
 const NONE: u16 = 0xfffe;
 const RAW_IP: u16 = 519;
 
-/// Kinds of devices whose packets come in and leave by others.
+/// Kinds of devices whose packets enter and leave by other devices.
 const UPPER: [&str; 13] = [
     "bond", "bridge", "dummy", "ifb", "ipvlan", "ipvtap", "macsec", "macvlan", "macvtap", "team",
     "vlan", "vrf", "vti",

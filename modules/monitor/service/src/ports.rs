@@ -22,7 +22,7 @@ pub struct Ports {
     led_out: BTreeSet<u32>,
     /// Devices that lead to no uplink, and did not before.
     inside: BTreeSet<u32>,
-    /// Routes or devices changed since they were last looked at.
+    /// True if routes or devices changed since they were last read.
     stale: bool,
     /// True if the first list of devices has just become complete.
     listed: bool,
@@ -59,7 +59,7 @@ impl Ports {
         }
     }
 
-    /// Has devices and routes looked at again.
+    /// Marks devices and routes for another reading.
     pub fn look_again(&mut self) {
         self.stale = true;
     }

@@ -43,7 +43,7 @@ impl RecentConnections {
         }
     }
 
-    /// Returns the ends of these packets where they leave.
+    /// Returns the egress endpoints of packets with these endpoints.
     pub fn egress_endpoints(
         &self,
         comes: &Endpoints,
@@ -53,7 +53,7 @@ impl RecentConnections {
     }
 }
 
-/// Looks up the ends in conntrack.
+/// Looks up the endpoints in conntrack.
 fn known(comes: &Endpoints, connections: &offload_core::Core) -> Option<Endpoints> {
     let comes = Tuple {
         protocol: Protocol::from_number(comes.protocol)?,

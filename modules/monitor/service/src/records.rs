@@ -13,7 +13,7 @@ use super::naming::Naming;
 use super::ports::Ports;
 use super::reading::{count, counts, reading};
 
-/// Pieces of news taken in one turn: some milliseconds at most.
+/// Maximum number of notifications per turn: at most some milliseconds.
 const NEWS: usize = 4_096;
 
 /// The meter, and the state built from its events.

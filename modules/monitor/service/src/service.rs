@@ -203,7 +203,7 @@ impl Service {
         }
     }
 
-    /// All connections are asked for.
+    /// Handles the start of a dump of all connections.
     pub fn on_dump_start(&mut self) {
         if let Some(export) = &mut self.export {
             export.on_dump_start();
@@ -332,8 +332,8 @@ impl Service {
         }
     }
 
-    /// Stops the monitor: writes and reports the rest. Returns true if rules of quotas have to be
-    /// removed.
+    /// Stops the monitor: writes and reports the remaining data. Returns true if rules of quotas
+    /// have to be removed.
     pub fn stop(&mut self, connections: &offload_core::Core) -> bool {
         self.labels.write_last();
         if self.export.is_some() {
@@ -407,7 +407,7 @@ impl Service {
         }
     }
 
-    /// Looks for the other halves of conversations.
+    /// Finds the other halves of conversations.
     pub fn pair(&mut self, connections: &offload_core::Core) {
         let now = self.clock.now();
         let own: Vec<IpAddr> = connections.addresses().map(|own| own.address).collect();
@@ -416,7 +416,7 @@ impl Service {
         self.core.pair(leaves, &own, now);
     }
 
-    /// A second went by, and all is read. `connections`: what conntrack knows.
+    /// Handles the end of a second, after all readings. `connections`: the state of conntrack.
     pub fn on_second(&mut self, connections: &offload_core::Core) {
         self.seconds += 1;
         self.records.second(&mut self.core.names);

@@ -146,7 +146,7 @@ impl Snapshot<'_> {
         asked.select(shown)
     }
 
-    /// Adds the ends of a conversation on the other side of the router.
+    /// Adds the endpoints of the other half of a conversation, beyond the router.
     fn add_other_half(
         &self,
         conversation: &Conversation,

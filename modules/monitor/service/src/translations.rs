@@ -89,13 +89,13 @@ impl Translations {
         }
     }
 
-    /// All connections are asked for.
+    /// Handles the start of a dump of all connections.
     pub fn on_dump_start(&mut self) {
         self.dump = self.dump.wrapping_add(1);
         self.whole = true;
     }
 
-    /// Adds a connection, whose answers come in as `reply`.
+    /// Adds a connection whose answers have the addresses `reply`.
     pub fn add(
         &mut self,
         id: &ConnectionId,
@@ -132,7 +132,7 @@ impl Translations {
         }
         let known = ActiveTranslation {
             leaves,
-            // A host whose own address is translated is inside.
+            // A host with a translated source address is inside.
             from_outside: !source && outside(*key.source.ip(), *key.destination.ip()),
             dump: self.dump,
         };

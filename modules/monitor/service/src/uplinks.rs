@@ -16,7 +16,7 @@ use tracing::debug;
 /// ARPHRD_ETHER, ARPHRD_LOOPBACK (include/uapi/linux/if_arp.h).
 const ETHERNET: u16 = 1;
 const LOOPBACK: u16 = 772;
-/// Kinds of devices that are no tunnel: what comes in by them came in by cable, by radio, or from a
+/// Kinds of devices that are not tunnels: their packets arrived by cable, by radio, or from a
 /// container.
 const INSIDE: [&str; 7] = ["", "bond", "bridge", "dsa", "team", "veth", "vlan"];
 /// Maximum number of gateway routes read. A router with more has those of the Internet, and the
@@ -104,7 +104,7 @@ impl Uplinks {
             .collect()
     }
 
-    /// Devices without a default route on which one with a default route stands, by index.
+    /// Returns devices without a default route below a device with a default route, by index.
     pub fn below<'a>(&self, links: impl Iterator<Item = &'a Link> + Clone) -> BTreeSet<u32> {
         let leads_out = self.leads_out(links.clone());
         let stack = Stack::of(links.clone());
@@ -157,7 +157,7 @@ impl Uplinks {
         let mut networks = Networks::default();
         for route in &self.routes {
             let leads = self.leads(route, &hardware);
-            // A default route that drops packets is there for when there is no other.
+            // A default route that drops packets applies only if no other route exists.
             if !leads_anywhere(route) || leads == Destination::Internet {
                 networks.route(route.to, leads);
             }
@@ -356,7 +356,7 @@ mod tests {
             uplinks.inside(links.iter(), &led_out)
         };
         assert_eq!(inside(&[PPP], &[], false), [LAN, BRIDGE, 7].into());
-        // A second way out, and what led out before.
+        // A second uplink, and the previous uplink.
         assert_eq!(inside(&[PPP, 7], &[], false), [BRIDGE].into());
         assert_eq!(inside(&[TUNNEL], &[WAN], false), [LAN, BRIDGE, 7].into());
         // An access point: each member of its bridge may lead to the gateway.

@@ -1,4 +1,4 @@
-//! Manufacturers of devices: looked up once for each, on demand.
+//! Manufacturers of devices: looked up once per device, on demand.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

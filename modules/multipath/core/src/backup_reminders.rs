@@ -1,33 +1,33 @@
-//! Paths that are to wait until others fail, but by which the partner goes on sending: pure.
+//! Backup paths by which the partner keeps sending, although they should wait: pure.
 //!
 //! The only notice is an option in one segment (MP_PRIO, RFC 8684 section 3.3.8), which is neither
 //! acknowledged nor retransmitted. Its loss shows: a subflow that waits receives nothing but bytes
-//! in flight, while its connection has a subflow that does not wait. If it goes on receiving, the
-//! notice is repeated, and the more seldom the less that helps: the partner may have a reason, such
-//! as paths that it takes for lost.
+//! in flight, while its connection has a subflow that does not wait. If the subflow keeps
+//! receiving, the notice is repeated. The less the repetition helps, the longer the interval: the
+//! partner may have a reason, such as paths that the partner considers lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
 
-/// Looks at which a path went on: bytes in flight arrive meanwhile.
+/// Checks at which a path kept receiving: bytes in flight arrive meanwhile.
 const PATIENCE: u32 = 3;
-/// Looks in a row without bytes, after which the path has stopped. A window's bytes may come all at
-/// once, and then nothing for a round trip.
+/// Consecutive checks without bytes after which the path has stopped. A window's bytes may arrive
+/// all at once, and then nothing for a round trip.
 const SILENCE: u32 = 2;
-/// Looks between two reminders, at first and at most.
+/// Checks between two reminders, at first and at most.
 const WAIT: (u32, u32) = (PATIENCE, 120);
-/// Bytes at a look that prove nothing: retransmissions, and the end of a connection.
+/// Bytes per check that prove nothing: retransmissions, and the end of a connection.
 const LITTLE: u64 = 5_000;
 
 /// State of a path.
 #[derive(Clone, Copy, Default)]
 struct Path {
-    /// Looks at which the path went on, and since then those at which it did not.
+    /// Checks at which the path received, and the checks since then at which it did not.
     looks: u32,
     silent: u32,
-    /// Looks since the last reminder, and the least number before the next.
+    /// Checks since the last reminder, and the minimum before the next.
     since: u32,
     wait: u32,
 }
@@ -35,7 +35,7 @@ struct Path {
 /// See the module.
 #[derive(Default)]
 pub struct BackupReminders {
-    /// Bytes received at the last look, by cookie.
+    /// Bytes received at the last check, by cookie.
     received: HashMap<u64, u64>,
     of: BTreeMap<IpAddr, Path>,
 }
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Returns the looks with a notice, where the waiting path gets so many bytes at each.
+    /// Returns the checks with a notice, if the waiting path receives so many bytes at each.
     fn told(others: &[&str], at_each: impl Fn(u64) -> u64) -> Vec<u64> {
         let own: std::net::SocketAddr = OWN.parse().expect("an address");
         let (mut unheard, mut sum) = (BackupReminders::default(), 0);

@@ -11,33 +11,33 @@ use std::net::IpAddr;
 
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
 
-/// Looks for which a subflow may be missing: connections and paths have just begun.
+/// Checks for which a subflow may be missing: connections and paths have just begun.
 const PATIENCE: u32 = 2;
-/// Looks between two tries, at most.
+/// Maximum number of checks between two attempts.
 const LONGEST: u32 = 300;
 
 /// Missing subflows of a path.
 #[derive(Clone, Copy, Default)]
 struct Gap {
-    /// Looks for which something was missing.
+    /// Checks with a missing subflow.
     looks: u32,
-    /// Looks to wait for before the next try.
+    /// Checks until the next attempt.
     wait: u32,
-    /// Looks since the last try.
+    /// Checks since the last attempt.
     since: u32,
 }
 
 /// See the module.
 #[derive(Default)]
 pub struct Gaps {
-    /// Number of looks at which each connection was seen, by its token.
+    /// Number of checks that saw each connection, by its token.
     seen: HashMap<u32, u32>,
     of: BTreeMap<IpAddr, Gap>,
 }
 
 impl Gaps {
-    /// Takes all subflows, the tokens of all connections, and the working paths; returns the paths
-    /// whose endpoint is to be made anew.
+    /// Processes all subflows, the tokens of all connections, and the working paths; returns the
+    /// paths whose endpoint has to be created again.
     pub fn look(
         &mut self,
         subflows: &[Subflow],

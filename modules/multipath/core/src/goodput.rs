@@ -1,12 +1,12 @@
-//! A guard of goodput: paths together are to carry no less than the best path alone. Pure.
+//! Goodput monitor: all paths together should carry at least as much as the best path alone. Pure.
 //!
 //! The kernel's scheduler puts bytes on a distant path, and all bytes of the other paths have to
-//! wait for them: a fast path with a slow path beside it may carry less than by itself. An observer
-//! cannot tell whether a connection is slow for that reason, or because its ends send no more. So
-//! the guard tries: where all paths carry less than one has been seen to carry, the farthest rests
-//! for a moment, which the best path can make up for. If more arrives then, the farthest rests for
-//! longer; if not, the next rests as well; if none was the cause, all are used again, and not tried
-//! again soon.
+//! wait for them: a fast path together with a slow path may carry less than alone. An observer
+//! cannot know whether a connection is slow for that reason, or because its ends send no more. So
+//! the monitor tries: if all paths together carry less than one path has carried before, the path
+//! with the longest round trip is paused for a moment, which the best path can compensate. If more
+//! bytes arrive during the pause, the path is paused for longer. If not, the next path is paused as
+//! well. If no path was the cause, all are used again, and no trial follows soon.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,15 +14,15 @@ use std::time::Duration;
 
 /// Time over which compared rates are taken.
 const WINDOW: Duration = Duration::from_secs(2);
-/// Time over which a path's capacity is measured: long enough to level bursts. Only looks before
+/// Time over which a path's capacity is measured: long enough to level bursts. Only samples before
 /// the two compared windows count.
 const STEADY: Duration = Duration::from_millis(900);
 /// A rate that rises by this factor from one window to the next is ignored: a new connection.
 const RISES: f64 = 1.1;
-/// Time in which the bytes in flight on a path that is to rest arrive.
+/// Time in which the bytes in flight on a path arrive after the path is paused.
 const DRAINS: Duration = Duration::from_secs(2);
-/// Latest end of a trial in which the path goes on. A path may not learn at once that it is to rest
-/// ([`crate::unheard`]).
+/// Latest end of a trial in which the path keeps receiving. The partner may not learn at once that
+/// the path is paused ([`crate::backup_reminders`]).
 const LONGEST: Duration = Duration::from_secs(12);
 /// With more than this part of the best path's own rate all is well.
 const ENOUGH: f64 = 0.9;
@@ -56,7 +56,7 @@ pub struct Sample {
     pub sent: u64,
     /// Bytes received by the path.
     pub received: u64,
-    /// Smoothed round trip of the path, µs, if bytes moved lately.
+    /// Smoothed round trip of the path, µs, if bytes moved recently.
     pub rtt: Option<u32>,
 }
 
@@ -72,7 +72,7 @@ pub enum Action {
         /// Rate of the best path by itself.
         best: f64,
     },
-    /// The path goes on resting: without it more arrived.
+    /// The path stays paused: without it more bytes arrived.
     Rest {
         /// The path.
         address: IpAddr,
@@ -80,7 +80,7 @@ pub enum Action {
         together: f64,
         /// Rate without the path.
         without: f64,
-        /// Duration of the rest.
+        /// Duration of the pause.
         rest: Duration,
     },
     /// The path is used again.
@@ -102,7 +102,7 @@ struct Look {
 
 #[derive(Clone, Debug)]
 struct Trial {
-    /// Paths that rest for the trial.
+    /// Paths that are paused for the trial.
     addresses: Vec<IpAddr>,
     direction: usize,
     since: Duration,
@@ -114,9 +114,9 @@ struct Trial {
 struct Path {
     /// Best rate seen, sent and received, bytes a second.
     best: [f64; 2],
-    /// End of the rest.
+    /// End of the pause.
     until: Option<Duration>,
-    /// Duration of the next rest.
+    /// Duration of the next pause.
     rest: Duration,
     /// Earliest time of the next trial, and the pause after it.
     not_before: Duration,
@@ -186,7 +186,7 @@ impl GoodputMonitor {
         }
     }
 
-    /// Bytes a second over the last `time`, if the looks reach back that far.
+    /// Returns bytes per second over the last `time`, if the samples reach back that far.
     fn rate(&self, time: Duration, of: impl Fn(&Look) -> Option<u64>) -> Option<f64> {
         self.rate_before(Duration::ZERO, time, of)
     }
@@ -349,8 +349,8 @@ impl GoodputMonitor {
                 best,
             }];
         }
-        // The other paths no longer carry their best rates, so those are lowered; unless there is
-        // no demand any more.
+        // The other paths no longer carry their best rates, so those are lowered; unless demand has
+        // ended.
         if without >= trial.best * WANTED {
             let others = samples.iter().map(|sample| sample.address);
             for other in others.filter(|other| !trial.addresses.contains(other)) {

@@ -65,7 +65,7 @@ impl Initiator {
     /// Begins a handshake; returns the frame to send first, 108 bytes.
     ///
     /// # Errors
-    /// There are no random numbers.
+    /// Random numbers are unavailable.
     pub fn begin(key: &Key, own: &Identity) -> Result<(Self, Vec<u8>), HandshakeError> {
         let (prologue, partner) = (prologue(key.id()), key.partner());
         let builder = builder(key, own, &prologue)?.remote_public_key(&partner.0)?;
@@ -73,7 +73,7 @@ impl Initiator {
     }
 
     fn first(mut state: HandshakeState, id: KeyId) -> Result<(Self, Vec<u8>), HandshakeError> {
-        // No items yet. The partner skips what it does not know.
+        // No items yet. The partner skips unknown items.
         let message = write(&mut state, &[])?;
         let body = &[&id.0[..], &message].concat();
         let kind = Kind::Handshake;
@@ -148,7 +148,7 @@ impl Responder {
     /// Returns the session, and the frame to answer with, 323 bytes at most.
     ///
     /// # Errors
-    /// The welcome is malformed, or there are no random numbers.
+    /// The welcome is malformed, or random numbers are unavailable.
     pub fn welcome(
         mut self,
         id: SessionId,
@@ -163,10 +163,10 @@ impl Responder {
         Ok((session, frame))
     }
 
-    /// Builds the frame that says that the line belongs to another router.
+    /// Builds the frame that refuses a line of another router.
     ///
     /// # Errors
-    /// There are no random numbers.
+    /// Random numbers are unavailable.
     pub fn refuse(mut self) -> Result<Vec<u8>, HandshakeError> {
         self.answer(&welcome::refusal())
     }

@@ -10,7 +10,8 @@ pub use answers::PathUse as Use;
 pub struct Hint {
     /// Condition of its use.
     pub used: Use,
-    /// Share of new conversations in the tunnel, percent of what its rate alone would give.
+    /// Share of new conversations in the tunnel, in percent of the share that its rate alone would
+    /// give.
     pub weight: u8,
     /// Most that the path carries to the partner, bit/s, if known.
     pub up: Option<u64>,
@@ -32,7 +33,7 @@ impl Default for Hint {
 /// Hints, by names of devices.
 pub type Hints = BTreeMap<String, Hint>;
 
-/// State of a path, as far as it matters here.
+/// State of a path for the choice of a treatment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStatus {
     /// The path's own address.
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn the_cheapest_that_work_are_used() {
         use Use::{Always, Backup, Metered};
-        // When each is used and whether it is down; which of them wait.
+        // Use of each path and whether it is down; the paths that wait.
         type Case<'a> = (&'a [(Use, bool)], &'a [usize]);
         let cases: [Case<'_>; 7] = [
             (&[(Always, false), (Always, false)], &[]),

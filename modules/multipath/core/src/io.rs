@@ -31,7 +31,7 @@ mod wire;
 
 use std::os::fd::OwnedFd;
 
-/// A device whose packets a process sends and receives, for the tunnel.
+/// A network device whose packets a process sends and receives, for the tunnel.
 #[derive(Debug)]
 pub struct TunDevice {
     /// The process's end; must not block.

@@ -73,7 +73,7 @@ impl Lock {
                 "\t\treject with icmpx admin-prohibited\n\t}}\n",
                 "\tchain output {{\n\t\ttype filter hook output priority filter; policy drop;\n",
                 "\t\toifname {{ \"lo\", \"{tunnel}\" }} accept\n\t\toifname @lan accept\n",
-                // Packets just led into the tunnel: the device is still the former one here.
+                // Packets just led into the tunnel: here they still have the old device.
                 "\t\tmeta mark & {mark:#x} == {mark:#x} accept\n",
             ),
             tunnel = tunnel,

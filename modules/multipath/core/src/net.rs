@@ -13,7 +13,7 @@ pub struct TunnelNet {
     pub ipv6: Option<Prefix>,
 }
 
-/// An address and the length of its network's prefix; `None` if there is no address.
+/// An address and the length of its network's prefix; `None`: no address.
 pub type Own<A> = Option<(A, u8)>;
 
 impl TunnelNet {

@@ -1,8 +1,7 @@
 //! The rules that redirect clients' TCP to weir, as text for `nft -f -`: pure.
 //!
-//! They are a table of weir's own. A rule that redirects to a missing socket does not match
-//! (`nft_tproxy` breaks off), so when weir is gone, for whatever reason, packets take their former
-//! route.
+//! The rules are in a table of weir's own. A rule that redirects to a missing socket does not match
+//! (`nft_tproxy` breaks off), so without weir, for whatever reason, packets take their usual route.
 
 mod chains;
 mod direct;
@@ -36,7 +35,7 @@ const NAMES: &str = "53, 853";
 /// Input of the router's rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redirect {
-    /// Device of the tunnel, if traffic other than TCP goes by it.
+    /// Device of the tunnel, if traffic other than TCP uses the tunnel.
     pub tunnel: Option<String>,
     /// The tunnel carries IPv4, and IPv6.
     pub carries: [bool; 2],
@@ -44,9 +43,9 @@ pub struct Redirect {
     pub ipv4: Option<u16>,
     /// Port of ::1 that accepts IPv6.
     pub ipv6: Option<u16>,
-    /// Uplinks: devices whose packets are not clients'.
+    /// Uplinks: their packets are not from clients.
     pub uplinks: Vec<String>,
-    /// Device of the tunnel, working or not: only answers and forwarded ports come in by it.
+    /// Device of the tunnel, working or not: only answers and forwarded ports enter by it.
     pub device: Option<String>,
     /// Traffic that goes directly, and forwarded ports.
     pub choice: TrafficPolicy,
@@ -56,7 +55,7 @@ pub struct Redirect {
     pub strays: bool,
 }
 
-/// Returns the commands that make the table, and replace one of a former weir.
+/// Returns the commands that create the table, and replace a table of an earlier weir.
 pub fn create(redirect: &Redirect) -> String {
     let mut text = remove();
     text += "table inet weir_multipath {\n";
@@ -210,7 +209,7 @@ fn names_asked(text: &mut String) {
     );
 }
 
-/// Marks all but TCP while there is no tunnel, where the tunnel would have taken it.
+/// Marks all traffic but TCP without a tunnel, if the tunnel would have carried it.
 fn strays(text: &mut String, device: &str) {
     let _ = write!(
         text,

@@ -22,8 +22,8 @@ pub struct Open {
     pub client: SocketAddr,
     /// True if [`stream`](crate::stream) encrypts the payload.
     pub encrypted: bool,
-    /// Port of the client's previous connection to this destination, if that was begun just before:
-    /// the previous one goes first.
+    /// Port of the client's previous connection to this destination, if it began just before: the
+    /// previous one connects first.
     pub after: Option<u16>,
 }
 

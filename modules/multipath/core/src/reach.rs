@@ -41,7 +41,7 @@ pub const NAT64: [Prefix; 2] = [v6([0x64, 0xff9b, 0], 0, 96), v6([0x64, 0xff9b, 
 
 /// Other addresses that are not hosts of the Internet: of protocols (RFC 6890), of measurements
 /// between networks (RFC 2544), IPv6 with an embedded IPv4 address of the above (RFC 3056, 4380),
-/// and former site-local ones (RFC 3879).
+/// and deprecated site-local ones (RFC 3879).
 const STRANGE: [Prefix; 6] = [
     v4(192, 0, 0, 0, 24),
     v4(192, 88, 99, 0, 24),

@@ -1,4 +1,4 @@
-//! Traffic of each path, from looks at the kernel's sockets: pure.
+//! Traffic of each path, from readings of the kernel's sockets: pure.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -11,14 +11,14 @@ use kernel::subflows::{Subflow, SubflowKind, TcpState};
 pub struct PathTraffic {
     /// Present subflows.
     pub subflows: usize,
-    /// Subflows whose connection asked for MPTCP and did not get it.
+    /// Subflows whose connection requested MPTCP and fell back to TCP.
     pub fell_back: usize,
     /// All subflows wait until other paths fail.
     pub backup: bool,
     /// Shortest smoothed round trip of the recently active subflows, µs.
     pub rtt: Option<u32>,
-    /// Bytes of clients' data that the other side has acknowledged. Bytes after the last look at a
-    /// subflow are missing in all counts.
+    /// Bytes of clients' data that the other side has acknowledged. All counts lack bytes after the
+    /// last reading of a subflow.
     pub sent: u64,
     /// Bytes received.
     pub received: u64,
@@ -39,7 +39,7 @@ impl PathTraffic {
     }
 }
 
-/// Bytes of a subflow at the last look.
+/// Bytes of a subflow at the last reading.
 #[derive(Clone, Copy, Default)]
 struct Octets {
     sent: u64,
@@ -146,7 +146,7 @@ mod tests {
             (157, 11, 2)
         );
         assert_eq!(carried.rtt, Some(20_001), "the shortest");
-        // Gone, and what it carried is not forgotten.
+        // The subflow has ended, and its bytes still count.
         let carried = shares.of(address(other));
         assert_eq!((carried.sent, carried.subflows, carried.rtt), (5, 0, None));
         shares.look(&[]);

@@ -14,13 +14,13 @@ use crate::derive;
 /// stream.
 pub const HEAD: usize = 2;
 
-/// Bytes of a record beside its plaintext.
+/// Bytes of a record in addition to its plaintext.
 pub const OVERHEAD: usize = HEAD + TAG;
 
 /// The most plaintext of a record, bytes.
 pub const MOST: usize = 16 * 1024;
 
-/// Records before the next key: a sixth of what TLS 1.3 allows for AES-GCM (RFC 8446 section 5.5).
+/// Records before the next key: a sixth of the limit of TLS 1.3 for AES-GCM (RFC 8446 section 5.5).
 pub const RECORDS_PER_KEY: u64 = 1 << 22;
 
 /// Cause of a broken stream. Plaintext that was read before is valid.
@@ -110,14 +110,15 @@ impl Sealer {
     /// room, 1 to [`MOST`] bytes of plaintext, and 16 bytes of room.
     ///
     /// # Panics
-    /// If there is no plaintext, or more than that: a stream must not end by mistake.
+    /// If the plaintext is empty or longer: a stream must not end by mistake.
     pub fn seal_in_place(&mut self, record: &mut [u8]) {
         let length = record.len().saturating_sub(OVERHEAD);
         assert!((1..=MOST).contains(&length), "{length} bytes of plaintext");
         self.record(record);
     }
 
-    /// Appends the last record, which ends this direction. The other one goes on (half-close).
+    /// Appends the last record, which ends this direction. The other direction continues
+    /// (half-close).
     pub fn end(mut self, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend([0; OVERHEAD]);

@@ -202,7 +202,7 @@ fn every_flipped_bit_of_a_handshake_is_refused() {
         let Ok(body) = body(Kind::Handshake, &changed) else {
             continue;
         };
-        // The partner looks the key up by its id: here it has one secret for all.
+        // The partner looks the key up by its id: this partner has one secret for all.
         let id = key_id(body).expect("long enough");
         let key = Key::new(id, *key().secret(), key().partner());
         let answered = answer(&key, body, SessionId(9), &welcome()).map(|_| ());

@@ -5,8 +5,7 @@
 //! each, the owner sends what [`Tunnel::send`] returns until that is `None`, and handles each
 //! [`Tunnel::event`].
 //!
-//! A tunnel lives as long as the keys of its session: counters must not begin anew with the same
-//! keys.
+//! A tunnel lives as long as the keys of its session: counters must not restart with the same keys.
 
 pub mod body;
 pub mod datagram;
@@ -145,8 +144,8 @@ impl Tunnel {
         }
     }
 
-    /// Changes the address or other settings of a path, and tries it anew. Packets that wait for it
-    /// go by other paths.
+    /// Changes the address or other settings of a path, and tries the path again. Packets that wait
+    /// for it use other paths.
     ///
     /// # Errors
     /// An unknown path.
@@ -163,7 +162,7 @@ impl Tunnel {
         Ok(())
     }
 
-    /// Changes hints about a path whose address stays: its traffic goes on.
+    /// Changes hints about a path whose address stays: its traffic continues.
     ///
     /// # Errors
     /// An unknown path.

@@ -1,4 +1,4 @@
-//! The example of `docs/multipath-protocol.md`, compared with what the code sends.
+//! The example of `docs/multipath-protocol.md`, compared with the frames that the code sends.
 
 use std::fmt::Write;
 

@@ -68,8 +68,8 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// Encodes the session and the items, before encryption. Does not check what
-    /// [`decode`](Self::decode) refuses.
+    /// Encodes the session and the items, before encryption. Does not check the conditions of
+    /// [`decode`](Self::decode).
     pub fn encode(&self, session: SessionId) -> Vec<u8> {
         let mut list = Vec::with_capacity(128);
         tlv::put(&mut list, SESSION, &session.0.to_be_bytes());

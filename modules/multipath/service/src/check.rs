@@ -262,7 +262,7 @@ async fn tried(expression: &Expression) -> Feature {
         required: false,
         why_needed: expression.why_needed.into(),
         hint: refused.is_some().then(|| expression.hint.into()),
-        // The first line tells; below it nft shows the rule.
+        // The first line has the cause; below it nft shows the rule.
         detail: refused.and_then(|said| said.lines().next().map(str::to_owned)),
     }
 }

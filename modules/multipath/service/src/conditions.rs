@@ -13,7 +13,7 @@ pub fn of(paths: &Paths) -> Vec<Finding> {
         let lost = of("partner-lost").of(partner);
         let lost = lost.with("partner", Value::Text(partner.clone()));
         all.push(lost.with("what", Value::Text(what)));
-        // That no path leads to it says no more.
+        // The missing path to the partner adds no information.
         return all;
     }
     let mut devices: Vec<&str> = Vec::new();

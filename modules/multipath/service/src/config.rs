@@ -52,7 +52,7 @@ table! {
 }
 
 table! {
-    /// `[multipath.paths.NAME]`: what is said of a path.
+    /// `[multipath.paths.NAME]`: hints about a path.
     PathSettings {
         /// Use of the uplink; NAME is its device. "metered": only while no uplink with "always"
         /// works; "backup": only while no other uplink works; "never": not as a path.

@@ -4,7 +4,7 @@ use answers::Exposure;
 use multipath_core::io::{Connection, State, TrafficSettings};
 use multipath_core::{Encrypt, TrafficPolicy};
 
-/// Returns the exposures of new traffic. `stops`: traffic beside the partner is refused.
+/// Returns the exposures of new traffic. `stops`: traffic that bypasses the partner is refused.
 pub fn exposures(state: &State, conduct: &TrafficSettings, stops: bool) -> Vec<Exposure> {
     let mut all = Vec::new();
     if !stops {

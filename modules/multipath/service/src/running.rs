@@ -1,5 +1,5 @@
-//! Multipath in the daemon: its threads run beside the loop, begin and end with the configuration,
-//! and never block the loop.
+//! Multipath in the daemon: its companion threads begin and end with the configuration, and never
+//! block the loop.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -56,7 +56,7 @@ impl Begun {
             router.conduct(wanted.conduct.clone());
             return router.hint(wanted.hints.clone());
         }
-        // First the former one removes its rules.
+        // The old instance first removes its rules.
         (self.router, self.failed) = (None, None);
         let Some(settings) = wanted else { return };
         let device = device(settings.conduct.fall_back);
@@ -177,7 +177,7 @@ impl Running {
 
     /// Returns the current state.
     pub fn to_api(&self) -> answers::Paths {
-        // Locked for as long as a change takes: there is no state meanwhile.
+        // Locked for the duration of a change: no state is available meanwhile.
         let running = self.running.try_lock().ok();
         let state = running.as_ref().and_then(|running| running.router.as_ref());
         let wanted = lock(&self.wanted);
@@ -256,8 +256,8 @@ fn told(state: State, conduct: &TrafficSettings, locked: bool) -> answers::Paths
     }
 }
 
-/// Opens the tunnel's device; without it there is no tunnel. `fall_back`: other traffic then goes
-/// directly.
+/// Opens the tunnel's device; without a device, no tunnel runs. `fall_back`: other traffic then
+/// goes directly.
 fn device(fall_back: bool) -> Option<TunDevice> {
     tun::open(tun::DEVICE)
         .inspect_err(|error| {
@@ -270,7 +270,7 @@ fn device(fall_back: bool) -> Option<TunDevice> {
         .ok()
 }
 
-/// Returns the places that multipath writes: a folder beside the API's socket, and the kernel's
+/// Returns the paths that multipath writes: a folder next to the API's socket, and the kernel's
 /// settings; and the device that it opens.
 pub fn privileges(folder: &Path) -> Privileges {
     if let Err(error) = fs::create_dir_all(folder) {
@@ -284,7 +284,7 @@ pub fn privileges(folder: &Path) -> Privileges {
     }
 }
 
-/// Path of the folder, beside the API's socket.
+/// Returns the path of the folder, next to the API's socket.
 pub fn folder(socket: &Path) -> PathBuf {
     socket.with_extension("multipath")
 }

@@ -8,9 +8,9 @@ use crate::ports::PortPlan;
 
 /// Identity of one tracked connection, and of both its records in the packet path: a slab index.
 ///
-/// A number whose [`Action::Install`] or [`Action::Remove`] was given out is not reused before two
-/// calls of [`crate::Core::tick`] have passed. A caller that applies the actions at least once
-/// between two ticks therefore never sees one number in two lives at a time.
+/// After an [`Action::Install`] or [`Action::Remove`], a number is not reused before two calls of
+/// [`crate::Core::tick`] have passed. A caller that applies the actions at least once between two
+/// ticks therefore never sees one number for two connections at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId(pub u32);
 
@@ -55,7 +55,7 @@ pub enum Cause {
     Address,
     /// More neighbours or stations changed than weir tracks individually.
     Neighbours,
-    /// A station of a bridge moved or was forgotten, or may have been.
+    /// A station of a bridge moved or was forgotten, or may have moved.
     Stations,
     /// Events were lost.
     Overrun(Source),
@@ -71,7 +71,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The kind of cause in one word, for counters.
+    /// Returns the name of the cause, for counters.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Firewall(_) => "firewall",
@@ -142,9 +142,9 @@ pub enum Action {
         /// The connection.
         flow: FlowId,
     },
-    /// Make conntrack liberal about the TCP window of this connection, whose packets it will no
-    /// longer see. Comes before the install of a TCP flow, and again when it has moved far:
-    /// conntrack then must not go by an acknowledgement of long ago.
+    /// Makes conntrack liberal about the TCP window of this connection, whose packets conntrack
+    /// will no longer see. Comes before the install of a TCP flow, and again after much traffic:
+    /// conntrack must not judge by an old acknowledgement.
     Relax(ConnectionId),
     /// Tells conntrack that this connection is alive. If the entry is gone (ENOENT), pass a
     /// `ConnectionGone` to the core.
@@ -156,9 +156,9 @@ pub enum Action {
         /// TCP: sets or clears the mark that data wait for an acknowledgement.
         unacknowledged: Option<bool>,
     },
-    /// Ask conntrack what this connection has left, and hand the core the answer
-    /// ([`crate::Core::looked`]): it has just seen a packet. Comes before a refresh of the same
-    /// connection.
+    /// Queries conntrack for the remaining time of this connection, for
+    /// [`crate::Core::on_query_reply`]: conntrack has just seen a packet. Comes before a refresh of
+    /// the same connection.
     Query(ConnectionId),
     /// Makes conntrack report this connection to all listeners, by an update that changes nothing.
     /// Only an entry that can send events answers. If the entry is gone, pass a `ConnectionGone` to
@@ -168,18 +168,19 @@ pub enum Action {
     /// core the answer ([`crate::Core::polled`]). If the entry is gone, hand the core a
     /// `ConnectionGone`.
     Poll(ConnectionId),
-    /// End the proof of this flow's two directions: the next packet of each goes to the kernel.
+    /// Invalidates the proofs of this flow's two directions: the next packet of each goes to the
+    /// kernel.
     Invalidate {
         /// The connection.
         flow: FlowId,
     },
     /// Ends all proofs.
     InvalidateAll(Cause),
-    /// The neighbour or station that had this hardware address changed: end the proofs over hops to
-    /// the address, by any port.
+    /// The neighbour or station with this hardware address changed: invalidates the proofs over
+    /// hops to the address, by any port.
     InvalidateHops {
-        /// Former location: the neighbour's device, which may stand on several ports, or the port
-        /// of a bridge.
+        /// Old location: the neighbour's device, which may be above several ports, or the port of a
+        /// bridge.
         link: u32,
         /// The hardware address it had.
         mac: Mac,
@@ -188,7 +189,7 @@ pub enum Action {
     Dump(Source),
     /// Attach to a device, change it, or detach.
     Port(PortPlan),
-    /// `(device, number)` for all devices: those that stand on one another share a number of at
-    /// least 1; with 0, a device may stand on any. Replaces what was said before.
+    /// `(device, number)` for all devices: devices above one another share a number of at least 1;
+    /// with 0, a device may be above any. Replaces the earlier list.
     Stacks(Vec<(u32, u32)>),
 }

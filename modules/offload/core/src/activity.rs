@@ -39,12 +39,12 @@ pub(crate) struct Pending {
 /// The packets that keep an entry alive, as visits found them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
-    /// The last visit, and what it found.
+    /// Time of the last visit.
     pub(crate) visited: Millis,
     pub(crate) packets: [u64; 2],
     octets: [u64; 2],
     pub(crate) shown: [u32; 2],
-    /// The visit at which each direction was last found to have moved.
+    /// Last visit that found traffic, per direction.
     pub(crate) heard: [Option<Millis>; 2],
     alone: Option<Alone>,
     /// Conntrack is being asked about a packet that came after this.
@@ -52,7 +52,7 @@ pub(crate) struct Activity {
     pub(crate) sight: Visibility,
     /// Refresh to send once the connection is known not to have closed silently.
     pub(crate) pending: Option<Pending>,
-    /// Conntrack was asked whether it saw what moved before this rest.
+    /// Conntrack was queried about the traffic before this idle period.
     pub(crate) inquired: bool,
 }
 
@@ -114,8 +114,8 @@ impl Activity {
         self.shown = readings.map(|reading| reading.trials);
     }
 
-    /// Returns whether the packets of one side get answers. Of a silent side nothing is known: its
-    /// packets may come by a device that is not a port.
+    /// Returns whether the packets of one side get answers. Unknown for a silent side: its packets
+    /// may arrive at a device that is not a port.
     pub(crate) fn answer(&self) -> Answer {
         let Some(alone) = self.alone else {
             return Answer::Given;

@@ -119,7 +119,8 @@ impl Connections {
         &self.judge
     }
 
-    /// Changes what keeps connections with the kernel; [`Connections::judge_all`] follows.
+    /// Gives access to the criteria that keep connections with the kernel; call
+    /// [`Connections::judge_all`] afterwards.
     pub(crate) fn judge_mut(&mut self) -> &mut Eligibility {
         &mut self.judge
     }
@@ -174,7 +175,7 @@ impl Connections {
         self.watch.note(seconds, now);
     }
 
-    /// The shortest time-out that a connection has, by the settings and by what was learned.
+    /// Returns the shortest timeout of any connection, by the settings and by learned timeouts.
     pub(crate) fn shortest_timeout(&self) -> u32 {
         let shortest = self.settings.timeouts.shortest();
         self.watch.shortest().map_or(shortest, |s| s.min(shortest))
@@ -333,9 +334,9 @@ impl Connections {
         let Some(id) = self.insert(flow, out) else {
             return;
         };
-        // The first packet: of those that were answered it is not known what they were before. A
-        // TCP connection that is established with it was picked up in its middle (`tcp_new` in
-        // nf_conntrack_proto_tcp.c).
+        // The first packet: the earlier state of an answered connection is unknown. A TCP
+        // connection that becomes established by its first packet was picked up in its middle
+        // (`tcp_new` in nf_conntrack_proto_tcp.c).
         if connection.status.is_some() && bits & status::SEEN_REPLY == 0 {
             self.learn(id, (Some(TCP_NONE), None), connection.timeout, out);
         }
@@ -344,7 +345,8 @@ impl Connections {
 
     /// Puts a new, declined connection in the table, or forgets it.
     fn insert(&mut self, flow: Flow, out: &mut Output) -> Option<FlowId> {
-        // Twice the flows that are wanted: the other half for numbers that rest.
+        // Twice the number of wanted flows: the other half is for numbers that may not be reused
+        // yet.
         let limit = self
             .settings
             .max_flows
@@ -370,8 +372,8 @@ impl Connections {
         Some(id)
     }
 
-    /// Removes connections, and then looks again at those that shared a tuple with them: none that
-    /// is to go may come to be installed, and change its number, meanwhile.
+    /// Removes connections, and then rechecks those that shared a tuple with them. Meanwhile no
+    /// connection that is about to be removed may be installed, and change its number.
     fn drop_flows(&mut self, ids: &[FlowId], out: &mut Output) {
         let mut sharers: Vec<FlowId> = Vec::new();
         for id in ids {
@@ -400,15 +402,15 @@ impl Connections {
         }
     }
 
-    /// Looks at a connection and at all that share a tuple with it. The sharers first: they are
-    /// removed before this one could take their place.
+    /// Rechecks a connection and all that share a tuple with it. The sharers first: they are
+    /// removed before this connection could take their place.
     fn settle_with_sharers(&mut self, id: FlowId, out: &mut Output) {
         let sharers = self.table.sharers(id);
         self.settle_all(&sharers, out);
         self.settle(id, out);
     }
 
-    /// Judges a connection by all criteria except room.
+    /// Classifies a connection by all criteria except room.
     fn verdict(&self, id: FlowId, flow: &Flow) -> Result<(), DeclineReason> {
         self.judge.judge(flow, &self.settings)?;
         if flow.contested || self.table.shared(id) {
@@ -422,7 +424,8 @@ impl Connections {
         Ok(())
     }
 
-    /// Judges all connections by what changed; what weir forwarded so far and may not, ends.
+    /// Classifies all connections by the changed criteria; ends forwarding where weir no longer may
+    /// forward.
     pub(crate) fn judge_all(&mut self, out: &mut Output) {
         let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
         self.settle_all(&all, out);
@@ -430,7 +433,7 @@ impl Connections {
         self.forget_excess(out);
     }
 
-    /// Brings what is installed in line with the verdict.
+    /// Makes the installed state match the verdict.
     pub(crate) fn settle(&mut self, id: FlowId, out: &mut Output) {
         let Some(flow) = self.table.get(id) else {
             return;
@@ -482,7 +485,8 @@ impl Connections {
             let Some(flow) = self.take(id, out) else {
                 return;
             };
-            // The number that was left rests, so this one is another. No room at all: forgotten.
+            // The released number may not be reused yet, so the new number differs. Without room,
+            // the connection is forgotten.
             match self.insert(flow, out) {
                 Some(id) => id,
                 None => return,
@@ -542,7 +546,8 @@ impl Connections {
             .collect();
         self.drop_flows(&gone, out);
         if self.forgot && !self.forgot_lately {
-            // Everything is remembered again: what was declined for doubt alone can be judged.
+            // All connections are remembered again, so those declined only for doubt can be
+            // classified.
             self.forgot = false;
             let doubted: Vec<FlowId> = self
                 .table
@@ -559,7 +564,7 @@ impl Connections {
         }
     }
 
-    /// Looks again at the connections that one of our addresses came to or left.
+    /// Rechecks the connections at an address that this router gained or lost.
     fn settle_at(&mut self, address: IpAddr, out: &mut Output) {
         let affected: Vec<FlowId> = self
             .table
@@ -601,7 +606,7 @@ impl Connections {
         }
     }
 
-    /// Removes what is installed beyond the limit.
+    /// Removes installed connections beyond the limit.
     fn trim(&mut self, out: &mut Output) {
         let installed = out.statistics.installed;
         let excess = installed.saturating_sub(self.settings.max_flows);

@@ -56,8 +56,8 @@ impl Core {
         }
     }
 
-    /// Asks for the first dumps: addresses before connections, so that what ends here is known as
-    /// such.
+    /// Requests the first dumps: addresses before connections, so that weir recognises connections
+    /// that end at this router.
     pub fn start(&mut self, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         self.network.ask(&mut self.output);
@@ -70,8 +70,8 @@ impl Core {
         self.take(event, false, now, out);
     }
 
-    /// Takes an answer to [`Action::Dump`]. Unlike [`Core::handle`], it does not prove that the
-    /// kernel reports this connection by itself.
+    /// Handles an answer to [`Action::Dump`]. Unlike [`Core::on_event`], an answer does not prove
+    /// that the kernel reports this connection by itself.
     pub fn on_dump_event(&mut self, event: Event, now: Millis, out: &mut Vec<Action>) {
         self.take(event, true, now, out);
     }
@@ -200,12 +200,12 @@ impl Core {
         self.firewall.is_legacy()
     }
 
-    /// Call this several times a second: refreshes conntrack time-outs, spreads re-proofs, frees
-    /// numbers, repeats unanswered requests. `read` gives the original and the reply direction of
-    /// an installed flow.
+    /// Call this several times a second: refreshes conntrack timeouts, spreads re-proofs, frees
+    /// numbers, repeats unanswered requests. `read` returns the readings of the original and the
+    /// reply direction of an installed flow.
     ///
-    /// The work is a share of all flows that follows from the time since the last tick, not all of
-    /// them.
+    /// A tick visits a share of all flows that follows from the time since the last tick, not all
+    /// flows.
     pub fn tick(
         &mut self,
         now: Millis,
@@ -235,8 +235,8 @@ impl Core {
     }
 
     /// Ends a batch of events or other calls, and each tick: plans devices again if something
-    /// changed, and ends the proofs over neighbours and stations that moved. A batch is all that
-    /// weir read at once: a thousand changes cost one flush.
+    /// changed, and ends the proofs over neighbours and stations that moved. A batch contains
+    /// everything that weir read at once: a thousand changes cost one flush.
     pub fn flush(&mut self, out: &mut Vec<Action>) {
         let settings = self.connections.settings();
         if self.network.flush(settings, &mut self.output) {
@@ -245,15 +245,15 @@ impl Core {
         self.output.give(out);
     }
 
-    /// The part of [`Core::flush`] that ends proofs, for callers with other work before the rest.
+    /// Ends proofs as [`Core::flush`] does, for callers with other work before the remaining flush.
     pub fn flush_proofs(&mut self, out: &mut Vec<Action>) {
         self.network.flush_stations(&mut self.output);
         self.output.give(out);
     }
 
-    /// The packet path could not do an [`Action::Install`]; it does not know this flow. `TableFull`
-    /// is tried again a second later; any other reason stands until the connection ends or its
-    /// reply tuple changes.
+    /// Handles a failed [`Action::Install`]; the packet path does not know this flow. `TableFull`
+    /// is tried again a second later; any other reason holds until the connection ends or its reply
+    /// tuple changes.
     pub fn refused(&mut self, flow: FlowId, reason: DeclineReason) {
         match flow.0 & PAIRS {
             0 => self.connections.refuse(flow, reason, &mut self.output),
@@ -268,7 +268,7 @@ impl Core {
         self.output.give(out);
     }
 
-    /// New settings: every connection and device is looked at again, and all proofs end.
+    /// Applies new settings: rechecks every connection and device, and ends all proofs.
     pub fn reload(&mut self, settings: Settings, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         if settings == *self.connections.settings() {
@@ -280,15 +280,15 @@ impl Core {
         self.flush(out);
     }
 
-    /// The ruleset was read: these rules look at each packet. All connections are judged by them;
-    /// what weir forwarded so far and may not, ends.
+    /// Applies the per-packet rules of a newly read ruleset to all connections; ends forwarding
+    /// where weir no longer may forward.
     pub fn rules(&mut self, concerns: Vec<PerPacketRule>, now: Millis, out: &mut Vec<Action>) {
         let changed = self.connections.judge_mut().set_concerns(concerns);
         self.judge_all(changed, now, out);
     }
 
-    /// Sets the addresses whose traffic weir's own rules limit, replacing the former set: the
-    /// kernel handles the connections of these addresses.
+    /// Sets the addresses whose traffic weir's own rules limit, replacing the old set: the kernel
+    /// handles the connections of these addresses.
     pub fn set_rate_limited(
         &mut self,
         addresses: &HashSet<IpAddr>,
@@ -299,8 +299,8 @@ impl Core {
         self.judge_all(changed, now, out);
     }
 
-    /// Routes were read: those to these destinations have a program that sees each packet. All
-    /// connections are judged by them; what weir forwarded so far and may not, ends.
+    /// Applies newly read routes: those to these destinations have a program that sees each packet.
+    /// Classifies all connections again, and ends forwarding where weir no longer may forward.
     pub fn route_programs(&mut self, routes: &[Prefix], now: Millis, out: &mut Vec<Action>) {
         let changed = self.connections.judge_mut().set_programs(routes);
         self.judge_all(changed, now, out);
@@ -315,12 +315,12 @@ impl Core {
     }
 
     /// Adds bytes that a flow forwarded; call this each second. The next tick renews the proof of a
-    /// flow that moved far.
+    /// flow with much new traffic.
     pub fn add_forwarded_bytes(&mut self, id: FlowId, octets: u64) {
         self.upkeep.grew(&mut self.connections, id, octets);
     }
 
-    /// Conntrack answered an [`Action::Look`].
+    /// Handles the reply of conntrack to an [`Action::Query`].
     pub fn on_query_reply(&mut self, looked: &ConnectionState, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         let legacy = self.firewall.is_legacy();
@@ -345,7 +345,8 @@ impl Core {
     }
 
     /// Takes pairs, as `[to, from]`, between which the packet path saw a bridge pass frames. Pairs
-    /// that may not be installed are skipped: the packet path repeats its report while they talk.
+    /// that may not be installed are skipped: the packet path repeats its report while they
+    /// exchange frames.
     pub fn pairs_seen(&mut self, seen: &[[Mac; 2]], now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         let settings = self.connections.settings();
@@ -369,7 +370,7 @@ impl Core {
         self.output.give(out);
     }
 
-    /// Sends the refreshes that are still due for packets that moved; call this last.
+    /// Sends the refreshes that are still due for forwarded packets; call this last.
     pub fn finish(
         &mut self,
         now: Millis,
@@ -382,10 +383,10 @@ impl Core {
         self.output.give(out);
     }
 
-    /// Dumps that were not answered, and those that tell what no event does: of forgotten
-    /// connections once there is room, of those whose entries send no events, of those of which
-    /// rules hide events, of those that a flowtable had, and of those whose packets conntrack did
-    /// not see. The kernel sets and clears IPS_OFFLOAD silently.
+    /// Repeats unanswered dumps, and requests dumps for changes without events: forgotten
+    /// connections once there is room, connections whose entries send no events, those whose events
+    /// rules hide, those of a flowtable, and those whose packets conntrack did not see. The kernel
+    /// sets and clears IPS_OFFLOAD silently.
     fn repeat_requests(&mut self) {
         self.network.ask_again(&mut self.output);
         self.connections.ask_again(&mut self.output);
@@ -487,12 +488,13 @@ impl Core {
         self.connections.settings()
     }
 
-    /// Rules that look at each packet, as last read.
+    /// Returns the per-packet rules, as last read.
     pub fn per_packet_rules(&self) -> &[PerPacketRule] {
         self.connections.judge().concerns()
     }
 
-    /// The first rule that may look at each packet of a connection, where such rules are respected.
+    /// Returns the first rule that may see each packet of a connection, if such rules are
+    /// respected.
     pub fn per_packet_rule(&self, flow: &Flow) -> Option<&PerPacketRule> {
         self.connections.judge().concern(flow, self.settings())
     }

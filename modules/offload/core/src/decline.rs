@@ -32,9 +32,9 @@ pub enum DeclineReason {
     Unreported,
     /// The connection has the mark that opts out.
     OptedOut,
-    /// A rule may look at each of its packets.
+    /// A rule may see each packet of the connection.
     EachPacket,
-    /// A program on a route to one of its ends may look at each of its packets.
+    /// A program on a route to one of its ends may see each packet of the connection.
     RouteProgram,
     /// Weir's own rules limit its rate.
     RateLimited,
@@ -58,7 +58,7 @@ pub enum DeclineReason {
     Ambiguous,
     /// Zones are in use, and not all connections are remembered.
     Crowded,
-    /// There is no room for another flow.
+    /// The table has no room for another flow.
     TableFull,
     /// The packet path cannot take it.
     Unsupported,

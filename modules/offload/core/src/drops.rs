@@ -3,8 +3,8 @@
 //! routes drop ([`routes`]).
 //!
 //! Weir evaluates no rule. Weir recognises only rules that must mean "all of these are dropped",
-//! and leaves the rest to the kernel: a packet dropped wrongly is a lock-out, a packet not dropped
-//! early only costs time.
+//! and leaves all other rules to the kernel: a packet dropped wrongly is a lock-out, a packet not
+//! dropped early only costs time.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub mod rules;
 /// Changes to apply to a list of prefixes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference<V> {
-    /// Prefixes that are no longer in it.
+    /// Prefixes that were removed from the list.
     pub gone: Vec<Prefix>,
     /// Prefixes that are new, or of another kind now.
     pub new: Vec<(Prefix, V)>,

@@ -13,7 +13,7 @@ pub(crate) struct Dump {
     running: Option<Millis>,
     /// Events were lost meanwhile, so the dump shows not everything.
     again: bool,
-    /// Number of the dump; what is reported from its start on carries this number.
+    /// Number of the dump; reports from its start on carry this number.
     generation: u32,
     /// Time of the last request.
     last: Millis,
@@ -34,8 +34,8 @@ impl Dump {
         true
     }
 
-    /// A dump ended. Returns true if it was asked for; others show nothing about what they leave
-    /// out.
+    /// Ends a dump. Returns true if this dump was requested; other dumps prove nothing about
+    /// missing entries.
     pub(crate) fn end(&mut self) -> bool {
         self.running.take().is_some()
     }

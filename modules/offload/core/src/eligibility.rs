@@ -1,4 +1,4 @@
-//! May this connection be made known to the packet path? What can be said by looking at it alone.
+//! Decides whether the packet path may know a connection, from the connection alone.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::route_programs::RoutePrograms;
 use crate::ruleset::{PerPacketRule, Subject};
 use crate::settings::Settings;
 
-/// Connections times rules that are compared to tell what rules cost.
+/// Maximum number of comparisons of connections with rules for the cost of each rule.
 const MOST_COMPARED: usize = 1_000_000;
 
 /// State of the router that keeps connections with the kernel.
@@ -19,9 +19,9 @@ const MOST_COMPARED: usize = 1_000_000;
 pub(crate) struct Eligibility {
     /// Own address → on how many devices.
     own: HashMap<IpAddr, u32>,
-    /// Rules that look at each packet, as last read.
+    /// Per-packet rules, as last read.
     concerns: Vec<PerPacketRule>,
-    /// Addresses whose rate weir has limited.
+    /// Addresses whose rate weir limits.
     slowed: HashSet<IpAddr>,
     /// Routes with a program that sees each packet.
     programs: RoutePrograms,
@@ -43,14 +43,14 @@ impl Eligibility {
         }
     }
 
-    /// Sets the rules that look at each packet. Returns true if that changed anything.
+    /// Sets the per-packet rules. Returns true if they changed.
     pub(crate) fn set_concerns(&mut self, concerns: Vec<PerPacketRule>) -> bool {
         let changed = concerns != self.concerns;
         self.concerns = concerns;
         changed
     }
 
-    /// Sets the addresses whose rate weir has limited. Returns true if that changed anything.
+    /// Sets the addresses whose rate weir limits. Returns true if they changed.
     pub(crate) fn set_slowed(&mut self, addresses: &HashSet<IpAddr>) -> bool {
         let changed = *addresses != self.slowed;
         if changed {
@@ -67,12 +67,13 @@ impl Eligibility {
         changed
     }
 
-    /// Rules that look at each packet, as last read.
+    /// Returns the per-packet rules, as last read.
     pub(crate) fn concerns(&self) -> &[PerPacketRule] {
         &self.concerns
     }
 
-    /// The first rule that may look at each packet of a connection, where such rules are respected.
+    /// Returns the first rule that may see each packet of a connection, if such rules are
+    /// respected.
     pub(crate) fn concern(&self, flow: &Flow, settings: &Settings) -> Option<&PerPacketRule> {
         let subject = subject(flow);
         let mut rules = self.concerns.iter().filter(|_| settings.each_packet);
@@ -86,7 +87,7 @@ impl Eligibility {
         left: usize,
     ) -> Vec<usize> {
         let mut costs = vec![0; self.concerns.len()];
-        // Of very many every so-manieth stands for the others.
+        // A sample replaces a very long list: every n-th connection.
         let step = 1 + left * self.concerns.len() / MOST_COMPARED;
         for flow in flows.step_by(step) {
             let subject = subject(flow);
@@ -170,7 +171,7 @@ impl Eligibility {
             self.concern(flow, settings).is_some(),
             DeclineReason::EachPacket,
         )?;
-        // By the addresses that routes are looked up by, both ways.
+        // Checks the addresses of the route look-ups, in both directions.
         refuse(
             self.programs.concern(&reply.source) || self.programs.concern(&original.source),
             DeclineReason::RouteProgram,

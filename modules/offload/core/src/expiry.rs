@@ -1,5 +1,5 @@
 //! Ends of proofs that no event announces: an element of a set that times out or was written by a
-//! packet, a route whose life is over, an hour that begins.
+//! packet, a route that expires, an hour that begins.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,13 +9,13 @@ use kernel::members::Member;
 use crate::ruleset::{QUARTER, UnreportedConditions};
 use crate::time::Millis;
 
-/// A set that packets write is looked at so often.
+/// Interval of reading a set that packets write.
 const POLL: Millis = 400;
 /// Interval at which sets and tables that cannot be read end proofs.
 const BLIND: Millis = 950;
 /// Share of time for reading: at most one part in this many.
 const SHARE: Millis = 50;
-/// A set that cannot be looked at is tried again after this.
+/// Time until an unreadable set is read again.
 const RETRY: Millis = 10_000;
 /// A set is not read again sooner than this, however often it is said to have changed.
 const PAUSE: Millis = 100;
@@ -35,7 +35,7 @@ const EDGE: (Millis, Millis) = (2, 20);
 /// The time of day was set, rather than slewed: it jumped by more than this.
 const JUMP: u64 = 50;
 
-/// Maximum number of elements of a set that packets write; each is looked at every 400 ms.
+/// Maximum number of elements of a set that packets write; weir reads each every 400 ms.
 pub const MOST_WRITTEN: usize = 10_000;
 /// Maximum number of elements of a set that only times out, and is read after a command.
 pub const MOST_TIMED: usize = 65_536;
@@ -76,9 +76,9 @@ impl Alive {
         self.due.get_or_insert(now.max(self.rests));
     }
 
-    /// Takes the result of a read that lasted from `begun` to `now`: the shortest idle time in
-    /// milliseconds after which an entry goes, if any does, or `Err` if the read failed. Returns
-    /// true if existing proofs may have been for a longer time.
+    /// Handles the result of a read that lasted from `begun` to `now`: the shortest idle time in
+    /// milliseconds after which an entry expires, if any does, or `Err` if the read failed. Returns
+    /// true if existing proofs may have relied on a longer time.
     fn read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) -> bool {
         self.rests = now + (now - begun).saturating_mul(SHARE).max(PAUSE);
         let every = match idle {
@@ -106,18 +106,18 @@ struct Watched {
     blind: bool,
 }
 
-/// Keeps what is going to be over, and says when proofs end. Time is the caller's; nothing in here
-/// sleeps or reads.
+/// Schedule of expiring elements and routes: determines when proofs end. Pure: the caller passes
+/// the time; no method sleeps or reads.
 #[derive(Debug, Default)]
 pub struct ExpirySchedule {
     silent: UnreportedConditions,
     sets: BTreeMap<SetName, Watched>,
-    /// Ends of elements and routes that are to come, by whose they are; the next one last.
+    /// Future ends of elements and routes, by set or route; the next end last.
     ends: BTreeMap<Option<SetName>, Vec<Span>>,
     routes_due: Option<Millis>,
     /// IPsec policies that live by use.
     policies: Alive,
-    /// Resilient groups of next hops, whose buckets stay where they are by use.
+    /// Resilient groups of next hops, whose buckets stay with their hop while in use.
     groups: Alive,
     /// Milliseconds since 1970 at the caller's zero.
     epoch: Option<u64>,
@@ -173,7 +173,7 @@ impl ExpirySchedule {
         self.groups.told(now);
     }
 
-    /// A gateway answers again, and the kernel may go back to it.
+    /// Handles a gateway that answers again: the kernel may return to it.
     pub fn on_gateway_reachable(&mut self) {
         self.changed = true;
     }
@@ -268,7 +268,7 @@ impl ExpirySchedule {
         self.changed |= set.known.as_ref().is_none_or(|before| {
             let fresh = |mark: &u64| match before.get(mark) {
                 None => true,
-                // As far as weir knows, the element was gone for a while.
+                // As far as weir knows, the element was missing for a while.
                 Some(span) => span.is_some_and(|span| span.to <= begun),
             };
             let missed = |(mark, span): (&u64, &Option<Span>)| {
@@ -331,7 +331,7 @@ impl ExpirySchedule {
         true
     }
 
-    /// Time from which no proof may be used, if nothing comes in between.
+    /// Returns the time from which no proof may be used, unless an event comes first.
     pub fn until(&self) -> Option<Millis> {
         let spans = self.next().map(|span| span.from);
         let changed = self.changed.then_some(0);
@@ -359,7 +359,7 @@ impl ExpirySchedule {
         end.into_iter().chain(reads).min()
     }
 
-    /// Sets that cannot be looked at: proofs end each second.
+    /// Returns the unreadable sets: because of them, proofs end each second.
     pub fn blind(&self) -> impl Iterator<Item = &SetName> {
         let blind = self.sets.iter().filter(|(_, set)| set.blind);
         blind.map(|(name, _)| name)

@@ -10,7 +10,7 @@ const LEGACY: Millis = 1_000;
 /// sends the message long before that (nf_tables_api.c, `nf_tables_trans_destroy_work`).
 const GIVEN_BACK: Millis = 1_000;
 
-/// The firewall, as far as its changes end proofs.
+/// The firewall's changes, as far as they end proofs.
 #[derive(Default)]
 pub(crate) struct Firewall {
     generation: Option<u32>,
@@ -50,7 +50,7 @@ impl Firewall {
         self.legacy.is_some()
     }
 
-    /// Ends all proofs each second, if no change is reported.
+    /// Ends all proofs each second, if the kernel reports no changes.
     pub(crate) fn tick(&mut self, out: &mut Output) {
         if self.legacy.is_some_and(|due| out.now() >= due) {
             self.legacy = Some(out.now() + LEGACY);

@@ -88,8 +88,8 @@ impl Flow {
     /// Merges a message into the flow. Fields that the message leaves out stay unchanged; the
     /// caller handles `reply`.
     ///
-    /// Helper and sequence adjustment only add up: an event about something else leaves out the
-    /// latter, and a connection that once needed the kernel stays better with the kernel.
+    /// Helper and sequence adjustment are never cleared: an event about something else leaves out
+    /// the adjustment, and a connection that once needed the kernel should stay with the kernel.
     pub(crate) fn merge(&mut self, connection: &Connection, seen: u32, now: Millis) {
         self.seen = seen;
         self.mark = connection.mark;
@@ -134,8 +134,8 @@ impl Flow {
         self.status.is_some_and(|status| status & bits != 0)
     }
 
-    /// Returns true if a packet caused the difference between the former and the present state: the
-    /// time-out is then the one that a packet gives.
+    /// Returns true if a packet caused the difference between the old and the present state: the
+    /// timeout is then the one that a packet sets.
     pub(crate) fn stepped(&self, (state, status): (Option<u8>, Option<u32>)) -> bool {
         match self.id.original.protocol {
             Protocol::Tcp => {

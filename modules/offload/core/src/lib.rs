@@ -2,13 +2,13 @@
 //!
 //! [`Core`] takes the kernel's reports ([`kernel::Event`]) and answers with [`Action`]s: which
 //! connections the packet path may know, when their proofs end, which conntrack time-outs to
-//! refresh, and where to attach. The core never evaluates a rule or a route: a connection is made
-//! *known* here, and forwarded only once the packet path has *seen* it come in and the kernel has
-//! *proven* it by sending it.
+//! refresh, and where to attach. The core never evaluates a rule or a route: the core makes
+//! a connection *known*. The packet path forwards the connection only after it has *seen* the
+//! connection at ingress, and the kernel has *proven* the connection by sending a packet.
 //!
 //! [`ports::plans`] (devices → hooks), [`stack::Stack`] (devices → lower devices) and
-//! [`ruleset::read`] (a ruleset → what must see each packet, and of which flows) are plain
-//! functions; [`ExpirySchedule`] says when proofs end without an event.
+//! [`ruleset::read`] (a ruleset → per-packet rules, and their flows) are plain functions;
+//! [`ExpirySchedule`] determines when proofs end without an event.
 
 mod action;
 mod activity;

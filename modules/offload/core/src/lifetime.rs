@@ -16,7 +16,7 @@ use crate::visibility::{Observation, Visibility};
 
 /// Learned time-outs are learned again after this time: sysctls and policies may change silently.
 const LEARNED: Millis = 60_000;
-/// Maximum time from the last look without news to the one that found a packet: within it, the
+/// Maximum time from the last visit without traffic to the one that found a packet: within it, the
 /// packet is less than a second old.
 const RECENT: Millis = 700;
 /// A segment without data: IP and TCP headers with all the options that an acknowledgement may
@@ -28,7 +28,7 @@ const BARE: [u64; 2] = [80, 100];
 pub(crate) struct Renewal {
     /// New time-out.
     pub(crate) seconds: u32,
-    /// TCP: true if data were not acknowledged, as far as weir can see.
+    /// TCP: true if data are unacknowledged, as far as weir can see.
     pub(crate) unacknowledged: Option<bool>,
 }
 
@@ -109,7 +109,7 @@ impl Lifetime {
         self.given.is_none() || now.saturating_sub(self.learned) >= LEARNED
     }
 
-    /// Returns true if a refresh for packets that moved is due, or may be.
+    /// Returns true if a refresh for forwarded packets is due, or may be.
     pub(crate) fn owes(&self, readings: &[Reading; 2]) -> bool {
         let moved = |trail: &Activity| (0..2).any(|d| readings[d].packets != trail.packets[d]);
         self.owed || self.trail.as_deref().is_some_and(moved)
@@ -213,8 +213,7 @@ impl Lifetime {
         let seconds = left.saturating_add(1);
         if unacknowledged {
             self.given_unacknowledged = Some(seconds);
-            // As far as that is what the sysctls say, which may have been changed: it is learned
-            // all the same.
+            // Learned anyway, as the sysctls may have been changed after they were read.
             let as_told = |t: &&Timeouts| by_sysctl && t.tcp_unanswered().abs_diff(seconds) <= 1;
             let established = timeouts.filter(as_told).map(|t| t.tcp_established);
             self.given = self.given.or(established);
@@ -222,7 +221,7 @@ impl Lifetime {
         }
         let clear = timeouts.is_none_or(|timeouts| !timeouts.ambiguous(seconds));
         if clear {
-            // A second more or less is what whole seconds leave open.
+            // Whole seconds leave an uncertainty of one second.
             let same = self.given.filter(|given| given.abs_diff(seconds) <= 1);
             self.learn(same.unwrap_or(seconds), now);
         }
@@ -250,7 +249,7 @@ impl Lifetime {
         self.trail = Some(trail);
     }
 
-    /// Looks at what moved since the last visit. `timeouts` of TCP.
+    /// Examines the traffic since the last visit. `timeouts` of TCP.
     pub(crate) fn visit(
         &mut self,
         readings: &[Reading; 2],
@@ -295,7 +294,7 @@ impl Lifetime {
             self.expires = Some([first.min(ends), last.max(latest)]);
         }
         let Some(given) = self.given else {
-            // Without the mark the next packet may tell.
+            // Without the mark, the next packet may show the timeout.
             let seen = !trail.sight.doubtful();
             let seconds = self.given_unacknowledged.filter(|_| visit.moved && seen);
             let asked = std::mem::take(&mut trail.inquired);
@@ -311,7 +310,8 @@ impl Lifetime {
         let answer = match trail.answer() {
             // A whole visit without one.
             Answer::Awaited if !active.contains(&true) => Answer::Missing,
-            // Conntrack knows better of what it was shown: it may have been the last.
+            // Conntrack knows the timeout better after a packet shown to it: this packet may have
+            // been the last.
             Answer::Given if visit.shown => Answer::Awaited,
             answer => answer,
         };
@@ -338,13 +338,13 @@ impl Lifetime {
             let early = least_left > Millis::from(least) * 750;
             let too_much =
                 answer == Answer::Missing && most_left > Millis::from(seconds) * 1_000 + 1_000;
-            // Packets that are shown now renew the entry if conntrack sees them; without news from
+            // Packets shown now renew the entry if conntrack sees them; without a report from
             // conntrack, weir renews in time.
             let waits = trail.sight.doubtful()
                 || !trail.sight.sure(round, now)
                     && least_left > in_time.max(Millis::from(least) * 350);
             if too_much && !trail.sight.sure(round, now) {
-                // Only if it saw what it was shown.
+                // Only if conntrack saw the shown packet.
                 visit.inquiry = true;
                 visit.doubtful = !early;
             } else if !early && waits && !too_much {
@@ -354,7 +354,7 @@ impl Lifetime {
                 trail.ask_first(seconds, mark, false);
             } else if !early || too_much {
                 visit.renewal = Some(self.renew(seconds, mark, now));
-                // The next refresh gives the rest, once the answer is there.
+                // The next refresh grants the remaining time, after the answer.
                 self.owed = answer == Answer::Awaited;
             }
         } else if self.owed && trail.sight.doubtful() {
@@ -379,7 +379,7 @@ impl Lifetime {
         visit
     }
 
-    /// Makes the refresh for packets that moved, before the connection returns to the kernel. The
+    /// Makes the refresh for forwarded packets, before the connection returns to the kernel. The
     /// kernel does not learn that the data it saw was acknowledged, as its window lags far behind.
     pub(crate) fn given_back(&mut self, tcp: bool, now: Millis) -> Option<Renewal> {
         let trail = self.trail.take()?;
@@ -391,8 +391,8 @@ impl Lifetime {
             // Perhaps still now.
             Some(seconds) if moves => Some(self.renew(seconds, mark, now)),
             Some(seconds) if self.owed => self.rest(&trail, seconds, mark, now),
-            // No visit has counted the latest packets: the next packet that conntrack sees gives
-            // the full time-out, and until then the entry keeps its former one.
+            // No visit has counted the latest packets: the next packet that conntrack sees sets the
+            // full timeout, and until then the entry keeps its old one.
             Some(_) if tcp => {
                 let first = self.expires.map(|[first, _]| first);
                 let left = first.map_or(0, |first| first.saturating_sub(now) / 1_000);
@@ -404,7 +404,7 @@ impl Lifetime {
         renewal
     }
 
-    /// Makes the refresh that is still due for packets that moved before the last visit.
+    /// Makes the refresh that is still due for packets before the last visit.
     fn rest(
         &mut self,
         trail: &Activity,
@@ -444,7 +444,7 @@ pub(crate) struct Visit {
     pub(crate) renewal: Option<Renewal>,
     /// True if conntrack must see packets before another refresh: perhaps it does not see them.
     pub(crate) doubtful: bool,
-    /// True if conntrack must tell the remaining time, because of packets that moved before.
+    /// True if conntrack must report the remaining time, because of earlier packets.
     pub(crate) inquiry: bool,
     /// True if nothing moves and the entry may soon be over: later packets belong to conntrack.
     pub(crate) ends: bool,

@@ -13,12 +13,12 @@ use crate::settings::{Hook, Settings};
 use crate::stations::{CHANGES_MAX, Stations};
 use crate::time::Millis;
 
-/// Maximum number of neighbours. The kernel's default limit is 1024 per family; a router with a
-/// higher limit than this pays with the end of all proofs for each change among the rest.
+/// Maximum number of neighbours. The kernel's default limit is 1024 per family; on a router with a
+/// higher limit than this, each change of a further neighbour ends all proofs.
 const NEIGHBOURS_MAX: usize = 16_384;
 
-/// A bridge that forgets a station which is silent for so long hears of each flow so many times
-/// meanwhile.
+/// Number of packets per flow that weir shows a bridge within the time after which the bridge
+/// forgets a silent station.
 const SHOWN: Millis = 3;
 /// Shortest time between two proofs of a flow, however soon bridges forget.
 const REPROVE_MIN: Millis = 500;
@@ -37,12 +37,12 @@ pub(crate) struct Network {
     stacks: Vec<(u32, u32)>,
     /// True if the input of the plans changed since they were made.
     unplanned: bool,
-    /// Port of a bridge, or bridge → what stands for its VLANs.
+    /// Port of a bridge, or bridge → hash of its VLANs.
     vlans: HashMap<u32, u64>,
     stations: Stations,
     /// Shortest time after which a bridge forgets a station.
     shortest_ageing: Option<Millis>,
-    /// Hardware addresses whose proofs are to end, with their former location. One more than
+    /// Hardware addresses whose proofs are to end, with their old location. One more than
     /// [`CHANGES_MAX`] means too many to track individually.
     changed: BTreeSet<(u32, Mac)>,
     /// Ids of XDP programs that were seen on a device while one was planned there: weir's own.
@@ -101,7 +101,7 @@ impl Network {
         }
     }
 
-    /// A dump is complete. Returns true if what it did not show is gone.
+    /// Handles the end of a dump. Returns true if weir removed entries that the dump did not show.
     pub(crate) fn dump_end(&mut self, out: &mut Output) -> bool {
         if !self.dump.end() {
             return false;
@@ -113,8 +113,8 @@ impl Network {
         !partial
     }
 
-    /// Returns true if this is another device with the index of a former one, whose end was not
-    /// reported: nothing known of that one holds.
+    /// Returns true if another device has the index of an earlier one, whose end was not reported:
+    /// all facts about the earlier device are void.
     pub(crate) fn is_reused(&self, link: &Link) -> bool {
         self.link_of(link.index)
             .is_some_and(|old| replaces(old, link))
@@ -348,7 +348,7 @@ impl Network {
     pub(crate) fn learn_facts(&mut self, link: u32, facts: PortFacts, out: &mut Output) {
         let forwarding = |facts: &PortFacts| (facts.forwarding_v4, facts.forwarding_v6);
         let old = self.facts.get(&link);
-        // Looked at once a second; most often there is nothing new.
+        // Checked once a second; most often nothing changed.
         if old == Some(&facts) {
             return;
         }
@@ -403,7 +403,7 @@ impl Network {
         }
     }
 
-    /// A bridge learned, moved or forgot where a station is.
+    /// Handles a bridge that learned, moved or forgot a station.
     pub(crate) fn station(&mut self, fdb: &Fdb) {
         if let Some(link) = self.stations.tell(fdb, self.dump.generation()) {
             self.bump_hops(link, fdb.mac);

@@ -18,7 +18,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// The clock never goes back, whatever the caller says.
+    /// Sets the clock, which never goes back, whatever time the caller passes.
     pub(crate) fn clock(&mut self, now: Millis) {
         self.now = self.now.max(now);
     }
@@ -28,7 +28,7 @@ impl Output {
         self.now
     }
 
-    /// Ends of all proofs so far.
+    /// Number of ends of all proofs so far.
     pub(crate) fn round(&self) -> u64 {
         self.round
     }

@@ -1,9 +1,9 @@
-//! Pairs of stations behind bridges: which of them weir may forward between, and for how long.
+//! Pairs of stations behind bridges between which weir may forward, and for how long.
 //!
 //! The packet path reports pairs between which a bridge passed frames. A pair becomes known only if
 //! the bridge itself knows both stations, in the same VLAN, behind different ports: then its frames
 //! are forwarded, not flooded, and none are delivered up to this machine. Weir forgets a pair when
-//! that is no longer so, or when no frames of the pair move.
+//! this condition fails, or when the pair exchanges no frames.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,14 +17,14 @@ use crate::sweep::Sweep;
 use crate::time::Millis;
 
 /// Time without forwarded frames after which weir forgets a pair. The packet path reports the pair
-/// again when it conversations.
+/// again at its next frames.
 const IDLE: Millis = 60_000;
-/// Like [`IDLE`], if there is no room.
+/// Like [`IDLE`], if the table is full.
 const IDLE_WHEN_FULL: Millis = 5_000;
 /// Interval of visits to a pair.
 const VISIT: Millis = 2_000;
 
-/// Two stations that talk through a bridge.
+/// Two stations that exchange frames through a bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// Addresses of the stations; the first direction is to the first one.
@@ -85,8 +85,8 @@ impl Pairs {
         Some(FlowId(PAIRS | slot as u32))
     }
 
-    /// The one of which nothing moved for longest, if that is long enough; of one port, where only
-    /// that is full.
+    /// Returns the pair that is idle longest, if long enough; a pair of `port`, if only that port
+    /// is full.
     fn idle(&self, now: Millis, port: Option<u32>) -> Option<usize> {
         let of_port = |pair: &Pair| port.is_none_or(|port| pair.ports.contains(&port));
         let all = self.slots.iter().enumerate();
@@ -97,7 +97,8 @@ impl Pairs {
     }
 
     /// Takes pairs, as `[to, from]`, between which the packet path saw a bridge pass frames. Pairs
-    /// that may not be installed are skipped: the packet path repeats its report while they talk.
+    /// that may not be installed are skipped: the packet path repeats its report while they
+    /// exchange frames.
     pub(crate) fn seen(
         &mut self,
         seen: &[[Mac; 2]],
@@ -164,8 +165,8 @@ impl Pairs {
         }
     }
 
-    /// Forgets the pairs whose stations have moved: the next frames go through the kernel, and the
-    /// packet path reports them again.
+    /// Forgets pairs with a moved station: the next frames go through the kernel, and the packet
+    /// path reports them again.
     pub(crate) fn check(&mut self, network: &Network, settings: &Settings, out: &mut Output) {
         if self.by_stations.is_empty() {
             return;

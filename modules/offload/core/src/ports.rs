@@ -30,16 +30,16 @@ pub struct PortPlan {
     /// The address that frames for this router have here: its own, or that of the bridge it is a
     /// member of; zero where off.
     pub mac: Mac,
-    /// Addresses of VLAN devices that stand on it, where they are others, with the outermost VLAN
+    /// Addresses of VLAN devices above the port that differ from its own, with the outermost VLAN
     /// id of their frames; at most three.
     pub vlan_macs: Vec<(u16, Mac)>,
     /// Hook to attach to; never [`Hook::Auto`].
     pub hook: Hook,
-    /// True if weir may forward packets that come in here.
+    /// True if weir may forward packets that enter here.
     pub ingress: bool,
     /// Weir may send out here.
     pub egress: bool,
-    /// True if weir may forward packets that come in by PPPoE.
+    /// True if weir may forward packets that enter by PPPoE.
     pub ppp_ingress: bool,
     /// Weir may send out by PPPoE here.
     pub ppp_egress: bool,
@@ -49,9 +49,10 @@ pub struct PortPlan {
     /// True if the root qdisc and those below it neither shape nor classify. If false or unknown,
     /// all packets that leave here must go through the qdisc.
     pub direct: bool,
-    /// Member of a bridge, as it is or with a VLAN: what leaves here may leave elsewhere, too.
+    /// Member of a bridge, as it is or with a VLAN: frames that leave here may leave elsewhere,
+    /// too.
     pub floods: bool,
-    /// Frames that come in here for another member of its bridge may be forwarded by weir.
+    /// True if weir may forward frames that enter here for another member of the bridge.
     pub bridges: bool,
     /// The device takes no VLAN tags off: XDP sees all.
     pub sees_tags: bool,
@@ -64,9 +65,9 @@ pub struct PortPlan {
     pub reason: PortReason,
     /// Uses that the plan excludes; for an upper device, the uses that it denies to its ports.
     pub limits: Vec<Limit>,
-    /// Names of the devices that stand on it, the nearest first.
+    /// Names of the upper devices, the nearest first.
     pub upper_devices: Vec<String>,
-    /// Names of the lowest devices that it stands on.
+    /// Names of the lowest devices below it.
     pub lower_devices: Vec<String>,
 }
 
@@ -123,7 +124,7 @@ impl PortPlan {
 pub struct Device<'a> {
     /// The link as rtnetlink reports it.
     pub link: &'a Link,
-    /// Facts from other sources; `None`: not looked at yet.
+    /// Facts from other sources; `None`: not read yet.
     pub facts: Option<&'a PortFacts>,
     /// The XDP program that it shows is weir's own.
     pub own_xdp: bool,

@@ -5,8 +5,7 @@ use std::net::IpAddr;
 
 use kernel::Prefix;
 
-/// Destinations of such routes, of any table: which table a packet is looked up in is the kernel's
-/// decision.
+/// Destinations of such routes, of any table: only the kernel decides which table a packet uses.
 #[derive(Default, PartialEq, Eq)]
 pub(crate) struct RoutePrograms {
     all: HashSet<Prefix>,

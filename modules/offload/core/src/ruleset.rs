@@ -1,9 +1,9 @@
-//! Reads `nft -j list ruleset` and names what must see each packet, or what an early hook would
-//! skip.
+//! Reads `nft -j list ruleset` and finds rules that must see each packet, or that an early hook
+//! would skip.
 //!
 //! Weir evaluates no rule. A flow that netfilter accepted is forwarded past it, which is right for
-//! rules that say the same of every packet of a connection; this finds those that do not
-//! ([`examine`]), and which flows each of them may concern ([`concerns`]). The format is that of
+//! rules with one verdict for every packet of a connection. This module finds all other rules
+//! ([`examine`]), and the flows that each may concern ([`per_packet_rules`]). The format is that of
 //! libnftables-json(5).
 
 mod area;
@@ -42,8 +42,8 @@ pub fn examine(json: &str) -> Result<Vec<Finding>, RulesetError> {
 pub struct Examination {
     /// Findings that must see each packet, or are worth knowing; in the order of the ruleset.
     pub findings: Vec<Finding>,
-    /// Rules that must see each packet, each once, and the flows that they may concern; in the
-    /// order of the ruleset.
+    /// Rules that must see each packet, without duplicates, with the flows that they may concern;
+    /// in the order of the ruleset.
     pub per_packet_rules: Vec<PerPacketRule>,
 }
 

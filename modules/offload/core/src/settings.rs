@@ -30,7 +30,7 @@ pub enum Hook {
 pub struct Mark {
     /// Wanted bits.
     pub value: u32,
-    /// Bits looked at.
+    /// Compared bits.
     pub mask: u32,
 }
 
@@ -96,7 +96,8 @@ impl Timeouts {
 pub struct Settings {
     /// Maximum number of connections installed at a time.
     pub max_flows: usize,
-    /// Maximum number of declined connections remembered with their reason; the rest is counted.
+    /// Maximum number of declined connections stored with their reason; further ones are only
+    /// counted.
     pub max_declined: usize,
     /// Connections with this mark stay with the kernel.
     pub opt_out: Option<Mark>,

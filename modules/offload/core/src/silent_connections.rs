@@ -1,10 +1,10 @@
 //! Connections that no event has reported yet: a dump showed them.
 //!
-//! The kernel gives an entry what it needs to send events when the entry is made, and only while
-//! a process listens (`nf_conntrack_events` = 2) or always (1). Nothing gives it to an entry
-//! later. So the entries that are older than weir may never report a change, not even their end.
-//! Each is probed: an entry that can send events answers a probe with one. Those that stay silent
-//! are polled while weir forwards them.
+//! The kernel gives an entry what it needs to send events when the entry is made, and only while a
+//! process listens (`nf_conntrack_events` = 2) or always (1). The kernel never adds it to an entry
+//! later. So entries from before the start of weir may never report a change, not even their end.
+//! Weir probes each entry: an entry that can send events answers a probe with an event. Those that
+//! stay silent are polled while weir forwards them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -18,14 +18,14 @@ use crate::flow::Flow;
 use crate::output::Output;
 use crate::time::Millis;
 
-/// Pause between two polls of a connection. With ticks of 250 ms these are 500 ms apart.
+/// Interval between two polls of a connection. With ticks of 250 ms, polls are 500 ms apart.
 const PAUSE: Millis = 400;
 /// Maximum number of polled connections; docs/performance.md has the cost.
 const MOST: usize = 4_096;
 /// Connections of the surplus are let in again while fewer than this are polled.
 const ROOM: usize = MOST / 8 * 7;
-/// A connection is no longer polled after so many visits in a row without a proof. A change of a
-/// route or a re-proof ends proofs for a moment only.
+/// A connection is no longer polled after this number of consecutive visits without a proof. A
+/// change of a route or a re-proof ends proofs for a moment only.
 const UNPROVEN: u8 = 4;
 /// Maximum number of probes in a tick.
 const PROBES: usize = 1_000;

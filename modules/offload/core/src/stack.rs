@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use kernel::Link;
 
 /// Kinds of devices (IFLA_INFO_KIND) whose IFLA_LINK names the device below, and which take its
-/// frames as they are. The empty kind is that of hardware: with a device below, the port of a
-/// switch (DSA, before 6.0). Not so veth and netkit, whose IFLA_LINK is the other end, and tunnels
-/// and macsec, whose packets are not those of the frames below.
+/// frames as they are. The empty kind is hardware: with a device below, the port of a switch (DSA,
+/// before 6.0). Excluded are veth and netkit, whose IFLA_LINK is the other end, and tunnels and
+/// macsec, whose packets are not those of the frames below.
 const ON_LOWER: [&str; 7] = ["", "dsa", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
 
-/// Bit in the number of a device: packets may have come in there over PPP, whose port the kernel
+/// Bit in the number of a device: packets may have entered there over PPP, whose port the kernel
 /// does not report.
 pub const OVER_PPP: u32 = 1 << 31;
 
@@ -22,7 +22,7 @@ pub fn is_ppp(link: &Link) -> bool {
     link.hardware == PPP || link.kind == "ppp"
 }
 
-/// A device that stands on another, as seen from there.
+/// An upper device, as seen from its lower device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upper {
     /// Index of the device.
@@ -57,8 +57,8 @@ impl Stack {
         Self::with_apart(links, |_| false)
     }
 
-    /// Like [`Self::of`], but devices for which `apart` holds have no lower device: ports of a
-    /// switch whose conduit weir leaves alone.
+    /// Like [`Self::of`], but devices with `apart` have no lower device: ports of a switch whose
+    /// conduit weir leaves alone.
     pub fn with_apart<'a>(
         links: impl IntoIterator<Item = &'a Link>,
         apart: impl Fn(&Link) -> bool,
@@ -89,7 +89,7 @@ impl Stack {
         self.below.entry(upper).or_default().push(lower);
     }
 
-    /// Returns all devices that stand on this one, over others too; the nearest first.
+    /// Returns all upper devices, also indirect ones; the nearest first.
     pub fn uppers(&self, link: u32) -> Vec<Upper> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::from([link]);
@@ -106,8 +106,7 @@ impl Stack {
         found
     }
 
-    /// The devices that this one stands on in the end, which stand on none themselves, by index.
-    /// Empty for one of those.
+    /// Returns the lowest devices below this one, by index. Empty for a lowest device itself.
     pub fn lowest(&self, link: u32) -> Vec<u32> {
         let mut found = BTreeSet::new();
         let mut seen = BTreeSet::from([link]);
@@ -126,14 +125,14 @@ impl Stack {
         found.into_iter().collect()
     }
 
-    /// Returns true if the device stands on another one.
+    /// Returns true if the device has a lower device.
     pub fn stands(&self, link: u32) -> bool {
         self.below.contains_key(&link)
     }
 
-    /// A number for each device, by index: those that stand on one another, or on the same, share
-    /// it: the lowest index among them. With [`OVER_PPP`]: PPP devices, which have no other number,
-    /// and what stands on them, and perhaps on others.
+    /// Returns a number for each device, by index: devices above one another, or above the same
+    /// device, share the lowest index among them. With [`OVER_PPP`]: PPP devices, which have no
+    /// other number, and their upper devices.
     pub fn numbers(&self) -> Vec<(u32, u32)> {
         let mut numbers = BTreeMap::new();
         for first in &self.all {
@@ -160,7 +159,7 @@ impl Stack {
         numbers.into_iter().collect()
     }
 
-    /// PPP devices and what stands on them.
+    /// Returns PPP devices and their upper devices.
     pub(crate) fn over_ppp(&self) -> BTreeSet<u32> {
         let uppers = self.ppp.iter().flat_map(|ppp| self.uppers(*ppp));
         let mut all: BTreeSet<u32> = uppers.map(|upper| upper.link).collect();

@@ -4,19 +4,19 @@
 //! address end then: also of a new station, as the bridge flooded frames to all members while the
 //! station was unknown.
 //!
-//! That is not enough for a station that moved. A bridge learns from the frames of a station, and
-//! weir's forwarding bypasses the bridge: a single frame with a forged source address would take
-//! all frames to the victim, until a frame of the victim happens to go through the kernel. So all
-//! proofs end, also those of frames from the victim, and the victim's next frame tells the bridge
-//! its place, as without weir. A forgotten station needs the same, as the bridge floods until it
-//! receives a frame from the station; but large networks forget hundreds of stations, so that this
-//! ends all proofs ten times a second at most.
+//! For a moved station, ending these proofs is not enough. A bridge learns from the frames of a
+//! station, and weir's forwarding bypasses the bridge: a single frame with a forged source address
+//! would take all frames to the victim, until a frame of the victim happens to go through the
+//! kernel. So all proofs end, also those of frames from the victim, and the victim's next frame
+//! shows the bridge its location, as without weir. A forgotten station also ends all proofs, as the
+//! bridge floods until it receives a frame from the station; but large networks forget hundreds of
+//! stations, so forgotten stations end all proofs ten times a second at most.
 //!
 //! A bridge can be made to learn any number of addresses, so weir remembers a limited number.
 //! Beyond that, a station that seems new may have been elsewhere before: then all proofs end, but
-//! once a second at most. For that long a packet may go to the former place; but a station that
-//! moves sends, and a packet of its own flow that comes in elsewhere ends the proofs to it in the
-//! packet path, without this.
+//! once a second at most. For that second a packet may go to the old location. But a moved station
+//! sends, and a packet of its own flow that enters elsewhere ends the proofs to the station in the
+//! packet path, without this module.
 
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ pub(crate) struct Stations {
     due: bool,
     /// Time when all proofs last ended for one of those.
     last: Option<Millis>,
-    /// True if a remembered station moved, or its bridge forgot it.
+    /// True if a known station moved, or its bridge forgot it.
     moved: bool,
     lost: bool,
     /// Time when all proofs last ended for a forgotten station.
@@ -63,7 +63,7 @@ impl Stations {
         self.forgot_lately = false;
     }
 
-    /// A dump is complete: forgets what it did not show, and gives it.
+    /// Handles the end of a dump: removes and returns the entries that the dump did not show.
     pub(crate) fn sweep(&mut self, generation: u32) -> Vec<(u32, Mac)> {
         let mut lost = Vec::new();
         self.known.retain(|(_, _, mac), (link, seen)| {
@@ -96,7 +96,7 @@ impl Stations {
         places
     }
 
-    /// Takes a report. Returns the member whose proofs over hops to this station have to end.
+    /// Handles a report. Returns the member whose proofs over hops to this station must end.
     pub(crate) fn tell(&mut self, fdb: &Fdb, generation: u32) -> Option<u32> {
         let key = (fdb.bridge, fdb.vlan, fdb.mac);
         let known = self.known.get(&key).map(|(link, _)| *link);

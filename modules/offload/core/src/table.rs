@@ -1,8 +1,8 @@
 //! All tracked connections: a slab, and an index by the tuples of both directions.
 //!
 //! The index holds only hashes; the chain of connections whose tuples share a hash runs through the
-//! slab. That is 16 bytes instead of 48 per direction, and one structure answers "who has this
-//! tuple", "is it the only one" and "is this id known".
+//! slab. That is 16 bytes instead of 48 per direction, and one structure finds the connections of a
+//! tuple and of an id.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -278,7 +278,8 @@ impl Table {
     }
 }
 
-/// A number rests during the rest of the tick it was touched in, and during the next one.
+/// Returns true for a number that may not be reused yet: during the tick of its last change, and
+/// during the next one.
 fn rests(touched: u64, tick: u64) -> bool {
     touched != 0 && touched + 1 >= tick
 }

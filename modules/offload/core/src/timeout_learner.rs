@@ -33,7 +33,7 @@ struct Entry {
     flow: FlowId,
     id: ConnectionId,
     shown: [u32; 2],
-    /// The last look.
+    /// Time of the last check.
     checked: Millis,
     until: Millis,
     /// True if the proof ended after all messages to conntrack of that time.

@@ -23,13 +23,13 @@ const MOVED_FAR: u64 = 256 << 20;
 /// time-out.
 const VISIT: std::ops::RangeInclusive<Millis> = 500..=20_000;
 
-/// Visits to flows, and what rules mean for their time-outs.
+/// Visits to flows, and the effect of rules on their timeouts.
 pub(crate) struct Upkeep {
     reproof: Sweep,
     refresh: Sweep,
     /// TCP flows that forwarded much since the kernel saw them.
     far: Vec<FlowId>,
-    /// Rules have conntrack not tell all of connections.
+    /// True if rules hide the state of connections from conntrack's reports.
     hidden: bool,
     /// Rules may give an entry time-outs of its own.
     policies: bool,
@@ -56,17 +56,17 @@ impl Upkeep {
         self.policies = policies;
     }
 
-    /// Rules have conntrack not tell all of connections, or none does.
+    /// Sets whether rules hide the state of connections from conntrack's reports.
     pub(crate) fn set_hidden(&mut self, hidden: bool) {
         self.hidden = hidden;
     }
 
-    /// Rules have conntrack not tell all of connections.
+    /// Returns true if rules hide the state of connections from conntrack's reports.
     pub(crate) fn is_hidden(&self) -> bool {
         self.hidden
     }
 
-    /// Visits flows whose turn it is: refreshes their time-outs.
+    /// Visits the flows that are due: refreshes their timeouts.
     pub(crate) fn visit(
         &mut self,
         connections: &mut Connections,
@@ -83,7 +83,7 @@ impl Upkeep {
         }
     }
 
-    /// Ends the proofs of flows whose turn it is, each once in `period`; 0: never.
+    /// Ends the proofs of the flows that are due, each once in `period`; 0: never.
     pub(crate) fn reprove(
         &mut self,
         connections: &mut Connections,
@@ -113,7 +113,7 @@ impl Upkeep {
     }
 
     /// Adds bytes that a flow forwarded; call this each second. The next tick renews the proof of a
-    /// flow that moved far.
+    /// flow with much new traffic.
     pub(crate) fn grew(&mut self, connections: &mut Connections, id: FlowId, octets: u64) {
         let Some(flow) = connections.installed_mut(id) else {
             return;
@@ -128,7 +128,7 @@ impl Upkeep {
         }
     }
 
-    /// Shows the kernel the stream positions of flows that moved far.
+    /// Shows the kernel the stream positions of flows with much new traffic.
     pub(crate) fn show_far(&mut self, connections: &mut Connections, out: &mut Output) {
         for id in std::mem::take(&mut self.far) {
             if let Some(flow) = connections.installed_mut(id) {
@@ -138,9 +138,8 @@ impl Upkeep {
         }
     }
 
-    /// Refreshes a flow in conntrack if packets moved: in time before its entry may end, and for
-    /// the last time when the flow has come to rest. A flow that stands still must be able to time
-    /// out.
+    /// Refreshes a flow in conntrack if packets were forwarded: in time before its entry may end,
+    /// and for the last time when the flow has become idle. An idle flow must be able to time out.
     fn refresh_flow(
         &self,
         connections: &mut Connections,
@@ -170,7 +169,7 @@ impl Upkeep {
             out.push(Action::Query(flow.id));
         }
         let shortest = flow.life.shortest();
-        // Conntrack would have made it a stream, or has yet to show what it gives.
+        // Conntrack would have made the flow a stream, or has yet to show the timeout.
         let unknown = flow.life.unknown() && (visit.moved || visit.shown);
         let show = unknown || visit.doubtful || visit.moved && flow.ripe(now);
         connections.note_timeout(shortest, now);
@@ -200,7 +199,7 @@ impl Upkeep {
         }
     }
 
-    /// Sends the refreshes that are still due for packets that moved.
+    /// Sends the refreshes that are still due for forwarded packets.
     pub(crate) fn finish(
         &self,
         connections: &mut Connections,
@@ -219,8 +218,8 @@ impl Upkeep {
             if installed.is_some_and(|flow| unheard(flow) && !told(flow)) {
                 continue;
             }
-            // Once each for a question under way, for what moved since the last visit, for what
-            // conntrack would be asked of it, and for the rest.
+            // Flushes once each for a query under way, for traffic since the last visit, for
+            // conntrack's replies, and for the remaining refreshes.
             let from = out.len();
             for _ in 0..4 {
                 self.refresh_flow(connections, id, read, out);
@@ -229,7 +228,7 @@ impl Upkeep {
         }
     }
 
-    /// Conntrack answered an [`Action::Look`].
+    /// Handles the reply of conntrack to an [`Action::Query`].
     ///
     /// `legacy`: a firewall that reports no changes is in use.
     pub(crate) fn looked(

@@ -1,13 +1,13 @@
 //! Detects whether conntrack sees the packets of a connection that weir shows to it.
 //!
-//! Conntrack may stop seeing them without a message about the connection: the last rule that needs
-//! conntrack goes, and its hooks with it; a `notrack` rule comes; a rule drops the packets before
-//! conntrack. Then no packet renews the entry, and weir must not either. The entry shows this: its
-//! end does not move, although packets were shown.
+//! Conntrack may stop seeing packets without a message about the connection: the last rule that
+//! needs conntrack is removed, and its hooks with it; a `notrack` rule is added; a rule drops the
+//! packets before conntrack. Then no packet renews the entry, and weir must not either. The entry
+//! then keeps its end, although weir showed packets.
 
 use crate::time::Millis;
 
-/// Minimum time from a look at the entry to a packet that must have moved its end.
+/// Minimum time from reading the entry to a packet that must have changed its end.
 const APART: Millis = 3_000;
 /// Precision of the remaining time: whole seconds, and less than this after it was read.
 const WHOLE: Millis = 1_000;
@@ -25,7 +25,7 @@ pub(crate) struct Visibility {
     stood: Option<Stood>,
     /// A packet was shown since, and long enough after it.
     shown: bool,
-    /// Looks in a row that found the end where it was, although packets were shown.
+    /// Consecutive readings that found the end unchanged, although packets were shown.
     missed: u8,
     /// The round in which conntrack was last known to see them, and when.
     seen: Option<(u64, Millis)>,
@@ -36,15 +36,15 @@ pub(crate) struct Visibility {
 /// Conclusion from the entry about the packets that weir showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Observation {
-    /// A packet moved its end.
+    /// A packet changed the end.
     Moved,
-    /// A packet must have moved the end, and did not.
+    /// A packet must have changed the end, and did not.
     Missed,
     /// No conclusion.
     Open,
 }
 
-/// End of the entry at one look.
+/// End of the entry at one reading.
 #[derive(Clone, Copy, Debug)]
 struct Stood {
     /// Earliest and latest end.
@@ -81,9 +81,8 @@ impl Visibility {
         self.shown |= self.stood.is_some_and(apart);
     }
 
-    /// The entry was looked at: it ends then, in less than a whole second more. `short`: that is
-    /// sooner than a packet shown just before would have it end, by all that is known of what
-    /// packets give.
+    /// Handles a reading of the entry, which ends at `end` or less than a whole second later.
+    /// `short`: earlier than a packet shown just before would set, by all known timeouts.
     pub(crate) fn looked(
         &mut self,
         end: Millis,
@@ -109,17 +108,17 @@ impl Visibility {
         }
         self.seen = None;
         if !self.shown {
-            // Doubt, but no more: what packets give may have changed.
+            // Only a doubt: the timeouts that packets set may have changed.
             self.missed = self.missed.max(1);
             return Observation::Missed;
         }
         self.missed = self.missed.saturating_add(1);
-        // Keep the present end: a packet just after the last look may have moved it a little.
+        // Keep the present end: a packet just after the last reading may have changed it a little.
         self.stand([first, last], at, round);
         Observation::Missed
     }
 
-    /// Conntrack sees them, as far as is known.
+    /// Returns true if conntrack sees the packets, as far as weir knows.
     pub(crate) fn sure(&self, round: u64, now: Millis) -> bool {
         let fresh = |(seen, at)| seen == round && now.saturating_sub(at) < FRESH;
         self.missed == 0 && self.seen.is_some_and(fresh)
@@ -130,7 +129,7 @@ impl Visibility {
         self.seen.is_none_or(|(seen, _)| seen != round)
     }
 
-    /// The last look says that it does not.
+    /// Returns true if conntrack did not see the packets at the last reading.
     pub(crate) fn doubtful(&self) -> bool {
         self.missed > 0
     }
@@ -145,7 +144,7 @@ impl Visibility {
         self.missed >= MISSED
     }
 
-    /// Returns true if a packet has moved the end of a connection that is the kernel's.
+    /// Returns true if a packet has changed the end of a connection that is the kernel's.
     pub(crate) fn returned(&self, end: Millis) -> bool {
         self.stood
             .is_some_and(|stood| end.abs_diff(stood.end[0]) > APART)

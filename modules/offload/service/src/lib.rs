@@ -1,4 +1,4 @@
-//! The fast path: what the daemon itself has in the middle, as others see it.
+//! The fast path: the part of the daemon itself that other modules use.
 
 mod commands;
 

@@ -23,7 +23,7 @@ const OWN_TLS: &str = "/var/lib/weir/tls";
 /// Waiting requests of the page's process.
 const WAITING: usize = 8;
 
-/// Longest wait for the process of a former weir to end.
+/// Longest wait for the process of an earlier weir to end.
 const FORMER: Duration = Duration::from_secs(1);
 
 /// Requests answered at once: as many as browsers may make. Few more may wait, so that a
@@ -123,7 +123,7 @@ fn bind(settings: &Settings) -> Result<Listeners, WebError> {
 }
 
 /// Creates folders for later files: once confined, weir can write in a folder, but not create one.
-/// A password at its former path is moved.
+/// A password at its old path is moved.
 pub fn make_folders(config: &Web) {
     let password = web::password_file(&config.password);
     if let Err(error) = password::move_former(password) {

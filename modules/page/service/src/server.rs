@@ -1,6 +1,6 @@
 //! The network-facing process. The process has only inherited sockets, no capability, and, as far
-//! as the kernel's Landlock goes, no access to files and no TCP connection of its own. Its requests
-//! to weir go through the API.
+//! as the kernel's Landlock allows, no access to files and no TCP connection of its own. Its
+//! requests to weir go through the API.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
-//! Log-in attempts, and the allowances that they share: guesses of strangers do not use up the
-//! allowance of other guests.
+//! Log-in attempts, and the allowances that they share: guesses of unauthenticated clients do not
+//! use up the allowance of other guests.
 
 use crate::pass::Pass;
 use crate::signed_voucher::{SignedVoucher, Ticket};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 /// Letters and digits of a code.
 pub const LENGTH: usize = 8;
-/// Bytes of text that are looked at: a code, typed with much room between its letters.
+/// Maximum length of a typed code in bytes, including spaces between its letters.
 const LONGEST: usize = 64;
 
 /// A voucher's code.
@@ -17,7 +17,7 @@ const LONGEST: usize = 64;
 #[serde(try_from = "String", into = "String")]
 pub struct Code([u8; LENGTH]);
 
-/// Not a code.
+/// The text is not a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCode {
     /// Not so many letters and digits.
@@ -90,12 +90,12 @@ impl FromStr for Code {
     }
 }
 
-/// A code of another portal, whose vouchers hold on: letters and digits of any kind.
+/// Code of an imported voucher from an earlier portal: letters and digits of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FormerCode(String);
 
-/// Length of a former portal's code, in letters and digits.
+/// Length of an earlier portal's code, in letters and digits.
 const FORMER: std::ops::RangeInclusive<usize> = 4..=16;
 
 impl FromStr for FormerCode {

@@ -1,4 +1,4 @@
-//! Vouchers, and the devices that came with them: what happens, and what changes by it.
+//! Vouchers and their devices: events, and the resulting changes.
 
 mod change;
 mod devices;
@@ -101,7 +101,7 @@ impl Guests {
             self.devices.entry(mac, ids.pop()).next = next;
             return;
         }
-        // These vouchers begin when their codes are typed again.
+        // These vouchers begin when their codes are entered again.
         for id in ids {
             if let Some(record) = self.vouchers.get_mut(&id) {
                 record.drop_user(&mac);
@@ -317,7 +317,7 @@ impl Guests {
         true
     }
 
-    /// Ends vouchers whose time is over.
+    /// Ends expired vouchers.
     pub fn expire(&mut self, when: (Millis, u64), out: &mut Vec<Change>) {
         for id in self.vouchers.over(when.0) {
             let Some(record) = self.vouchers.get_mut(&id) else {
@@ -397,8 +397,8 @@ impl Guests {
     }
 
     /// Admits a device with these addresses by a voucher. If all slots of the voucher are taken,
-    /// the oldest device leaves. A device with other vouchers keeps them: one begins, and the rest
-    /// wait.
+    /// the oldest device leaves. A device with other vouchers keeps them: one begins, and the
+    /// others wait.
     pub fn admit(
         &mut self,
         (mac, addresses): (Mac, &[IpAddr]),
@@ -470,7 +470,8 @@ impl Guests {
         }
     }
 
-    /// A voucher lets a device in no more: the next that it has does, or it goes.
+    /// Removes a voucher from a device. The next voucher of the device takes over; without one, the
+    /// device is removed.
     fn withdraw(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         let Some(guest) = self.devices.get_mut(&mac) else {
             return;
@@ -510,7 +511,7 @@ impl Guests {
         self.take_in(mac, id, when, out);
         let guest = self.devices.entry(mac, None);
         guest.next.retain(|one| one != id);
-        // The device goes back to its former voucher when this one is over.
+        // The device returns to its previous voucher when this one expires.
         let former = guest.voucher.replace(id.to_owned());
         let is_good = |former: &String| {
             let record = self.vouchers.get(former);
@@ -523,14 +524,14 @@ impl Guests {
         self.update_timeout(mac, now, out);
     }
 
-    /// Number of the browser by which a device came in.
+    /// Returns the number of the browser with which a device logged in.
     pub fn token(&self, mac: &Mac) -> Option<u64> {
         let id = self.devices.get(mac)?.voucher.as_ref()?;
         let users = &self.vouchers.get(id)?.voucher.users;
         users.iter().find(|user| user.mac == *mac)?.token
     }
 
-    /// Moves a browser with a new hardware address: its former device leaves the voucher, and no
+    /// Moves a browser with a new hardware address: its previous device leaves the voucher, and no
     /// other device does.
     fn move_browser(
         &mut self,
@@ -549,7 +550,7 @@ impl Guests {
         }
     }
 
-    /// A device came in by this browser.
+    /// Records the browser with which a device logged in.
     fn mark(&mut self, mac: Mac, token: u64, now: Millis, out: &mut Vec<Change>) {
         let Some(guest) = self.devices.get(&mac) else {
             return;
@@ -659,14 +660,14 @@ impl Guests {
         self.vouchers.used(now)
     }
 
-    /// Returns true if any voucher needs byte counters or on-line checks.
+    /// Returns true if any voucher needs byte counters or online checks.
     pub fn needs_counters(&self) -> bool {
         let watched = |record: &Record| record.voucher.bytes.is_some() || record.voucher.online;
         let mut all = self.vouchers.iter();
         all.any(|record| record.is_in_use() && watched(record))
     }
 
-    /// Devices whose rate is limited.
+    /// Returns the devices with a rate limit.
     pub fn rate_limits(&self) -> RateLimits {
         let mut slowed = RateLimits::default();
         // The loop runs over vouchers, as few have a rate.
@@ -683,7 +684,7 @@ impl Guests {
         slowed
     }
 
-    /// All vouchers that were sold, with what of their time is gone.
+    /// Returns all issued vouchers with their used time.
     pub fn vouchers(&self, now: Millis) -> impl Iterator<Item = (&Voucher, Millis)> {
         let all = self.vouchers.iter();
         all.filter(|record| record.voucher.origin.is_sold())

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::voucher::{Origin, Voucher};
 
-/// Digits of a line's checksum: the first 8 bytes of the SHA-256 of the rest.
+/// Digits of a line's checksum: the first 8 bytes of the SHA-256 of the remaining line.
 const SUM: usize = 16;
 
 /// Line of the journal.
@@ -35,7 +35,7 @@ pub enum Entry {
 pub struct JournalContent {
     /// All vouchers, by id.
     pub vouchers: BTreeMap<String, Voucher>,
-    /// Bytes up to the end of the last complete line: the rest is to be cut off.
+    /// Bytes up to the end of the last complete line: the caller cuts off the remaining bytes.
     pub whole: usize,
     /// Lines, however many vouchers they are about.
     pub lines: usize,
@@ -163,7 +163,7 @@ mod tests {
         assert!(read.damaged.is_empty());
     }
 
-    /// Whatever was whole before the cut counts, and nothing is made up.
+    /// All complete lines before the cut count, and nothing is invented.
     #[test]
     fn a_file_may_end_anywhere() {
         let (text, _) = story();

@@ -25,13 +25,13 @@ pub struct PublicKey(pub [u8; KEY]);
 pub struct InvalidKey;
 
 impl PublicKey {
-    /// Returns four octets that identify a key among a few others.
+    /// Returns four bytes that identify a key among a few others.
     pub fn hint(&self) -> [u8; 4] {
         let digest = digest(&SHA256, &self.0);
         std::array::from_fn(|place| digest.as_ref()[place])
     }
 
-    /// Returns true if the owner of the key signed these octets for this purpose.
+    /// Returns true if the owner of the key signed these bytes for this purpose.
     pub fn signed(&self, purpose: Purpose, octets: &[u8], signature: &[u8]) -> bool {
         let key = UnparsedPublicKey::new(&ED25519, self.0);
         key.verify(&purpose.message(octets), signature).is_ok()
@@ -90,10 +90,10 @@ impl Purpose {
 pub struct SecretKey(Ed25519KeyPair);
 
 impl SecretKey {
-    /// Creates a key from 32 random octets.
+    /// Creates a key from 32 random bytes.
     ///
     /// # Errors
-    /// The octets are not a valid seed; in practice every seed is valid.
+    /// The bytes are not a valid seed; in practice every seed is valid.
     pub fn new(seed: &[u8; KEY]) -> Result<Self, InvalidKey> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed);
         pair.map(Self).map_err(|_| InvalidKey)
@@ -114,7 +114,7 @@ impl SecretKey {
     }
 }
 
-/// A node whose word counts here.
+/// A node whose notes count here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedNode {
     /// Public key of the node.

@@ -1,4 +1,5 @@
-//! A captive portal: who may use a network, until when. Pure: no clock, no socket, no file.
+//! A captive portal: decides which devices may use a network, and until when. Pure: no clock, no
+//! socket, no file.
 //!
 //! - [`account`]: accounts on an external server.
 //! - [`attempts`]: allowances for log-in attempts.
@@ -12,16 +13,16 @@
 //! - `radius`: requests to RADIUS servers, and their replies.
 //! - [`form`]: forms of the page.
 //! - [`keys`]: keys of nodes, and signatures.
-//! - [`signed`]: a voucher that any node can check alone.
+//! - [`signed_voucher`]: a voucher that any node can check alone.
 //! - [`pass`]: passes by which browsers are recognised.
 //! - [`notes`]: notes of nodes on vouchers, and detection of double use.
-//! - [`pirania`]: vouchers of a former portal.
+//! - [`pirania`]: vouchers of an earlier portal.
 //! - [`names`]: DNS answers for devices that have not logged in yet.
-//! - [`garden`]: networks and names that every device may reach.
-//! - [`upstream`]: queries to a name server for names of the garden.
+//! - [`walled_garden`]: networks and names that every device may reach.
+//! - [`upstream`]: queries to a name server for names in the walled garden.
 //! - [`page`]: the page for guests.
 //! - [`picture`]: the community's picture on the page.
-//! - [`figures`]: statistics per day.
+//! - [`statistics`]: statistics per day.
 //! - [`text`]: the community's text on the page, in Markdown.
 
 pub mod account;
@@ -49,5 +50,5 @@ pub mod upstream;
 pub mod voucher;
 pub mod walled_garden;
 
-/// Milliseconds of a clock that only goes forward, since some beginning.
+/// Milliseconds of a monotonic clock.
 pub type Millis = u64;

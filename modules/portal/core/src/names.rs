@@ -1,6 +1,6 @@
-//! DNS answers for devices that have not logged in (RFC 1035): every name has this router's
-//! address, except names of the garden ([`crate::garden`]). No other query is passed on, so queries
-//! cannot carry data out.
+//! DNS answers for devices that have not logged in (RFC 1035): every name resolves to this router's
+//! address, except names in the walled garden ([`crate::walled_garden`]). Other queries are not
+//! forwarded, so queries cannot carry data out.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

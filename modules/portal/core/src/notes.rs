@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Lines come late, twice, in any order, and from nodes whose clocks are wrong: all nodes that know
-//! the same lines come to the same end.
+//! the same lines reach the same state.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -95,7 +95,7 @@ pub enum NoteError {
 }
 
 impl Note {
-    /// Builds this node's note about a voucher of whose time `used` is gone.
+    /// Builds this node's note about a voucher with the used time `used`.
     pub fn of(
         voucher: &Voucher,
         (signed, used): (SignedVoucher, Millis),
@@ -187,7 +187,7 @@ fn device(id: &str, mac: &Mac) -> String {
 
 /// Reports whether two nodes admitted devices beyond the terms of a voucher. The number with each
 /// note is its delay: the note took long, or the node's clock is wrong. The function reports only
-/// what holds in both cases.
+/// double use that is certain in both cases.
 pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option<VoucherDoubleUse> {
     let always = |holds: &dyn Fn(i64, i64) -> bool| {
         let shifts = [(0, 0), (one.1, 0), (0, two.1), (one.1, two.1)];

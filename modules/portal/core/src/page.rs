@@ -40,7 +40,7 @@ pub enum GuestProblem {
     Closed(Option<u64>),
     /// The page is to be read first: for so many seconds more.
     Read(u64),
-    /// The router knows no such device.
+    /// The router does not know the device.
     Stranger,
     /// Internal error.
     Broken,
@@ -175,7 +175,7 @@ pub struct PageView<'a> {
     pub password: bool,
     /// Set if guests may log in with an account; the name prefilled in the form.
     pub account: Option<&'a str>,
-    /// Signed voucher of this browser's former log-in.
+    /// Signed voucher of this browser's previous log-in.
     pub again: Option<&'a str>,
     /// True in closed hours: the page has no form.
     pub closed: bool,
@@ -203,7 +203,7 @@ pub fn html(shown: &PageView<'_>) -> String {
     );
     if let Some(picture) = shown.picture {
         let source = escape_html(picture);
-        // The picture shows the place, which the title names.
+        // The picture shows the venue that the title names.
         let _ = writeln!(text, "<img src=\"{source}\" alt=\"{title}\">");
     }
     let _ = writeln!(text, "<h1>{title}</h1>");

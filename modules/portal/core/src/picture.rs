@@ -1,7 +1,7 @@
 //! A community's picture: checks that browsers show the file as a picture, and that it is small
 //! enough. Reads only the first bytes; unpacks nothing.
 
-/// Bytes of the longest picture.
+/// Maximum length of a picture in bytes.
 pub const LONGEST: usize = 100 * 1024;
 /// Pixels of the longest side: so many a telephone has room to unpack.
 const LONGEST_SIDE: u32 = 4096;
@@ -45,7 +45,7 @@ pub enum PictureError {
     /// Too many bytes.
     #[error("too large: {0} bytes, but at most {LONGEST} are allowed")]
     Long(usize),
-    /// A picture that can hold scripts.
+    /// The file format can contain scripts.
     #[error("SVG is not allowed, because it can contain scripts")]
     Svg,
     /// Another format.
@@ -62,7 +62,7 @@ pub enum PictureError {
 /// Checks a picture.
 ///
 /// # Errors
-/// The octets are not a picture, or the picture is too large.
+/// The bytes are not a picture, or the picture is too large.
 pub fn inspect(octets: &[u8]) -> Result<Picture, PictureError> {
     if octets.len() > LONGEST {
         return Err(PictureError::Long(octets.len()));

@@ -82,7 +82,7 @@ fn lost(more: &BTreeMap<String, Value>) -> Vec<String> {
 /// Error in a file of Pirania.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PiraniaError {
-    /// Not what Pirania writes.
+    /// The content is not in Pirania's format.
     #[error("not a voucher of Pirania: {0}")]
     Json(String),
     /// The code is invalid.

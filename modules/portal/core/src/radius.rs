@@ -157,7 +157,7 @@ impl AccessRequest {
         let length = datagram.get(2..4).ok_or(ReplyError::Foreign)?;
         let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
         let whole = HEADER..=LONGEST;
-        // Octets beyond the length are padding.
+        // Bytes beyond the length are padding.
         let packet = datagram.get(..length).filter(|_| whole.contains(&length));
         let packet = packet.filter(|packet| packet[1] == self.0[1]);
         let packet = packet.ok_or(ReplyError::Foreign)?;
@@ -213,7 +213,7 @@ pub fn terms(octets: &[u8]) -> Option<Terms> {
                     match (vendor, kind) {
                         (WISPR, kind) if WISPR_RATES.contains(&kind) => {
                             let rate = u64::from(number(value)?);
-                            // None is no limit.
+                            // `None` means no limit.
                             terms.rate = match rate {
                                 0 => terms.rate,
                                 _ => lesser(terms.rate, rate),
@@ -239,7 +239,7 @@ pub fn terms(octets: &[u8]) -> Option<Terms> {
     Some(terms)
 }
 
-/// Returns the lesser of the former and the new value.
+/// Returns the lesser of the old and the new value.
 fn lesser<T: Ord>(before: Option<T>, now: T) -> Option<T> {
     match before {
         Some(before) => Some(before.min(now)),

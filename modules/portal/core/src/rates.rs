@@ -19,7 +19,7 @@ const UP: &str = "up";
 /// Maps of addresses, for packets to devices. IPv4, IPv6.
 const DOWN: [&str; 2] = ["down4", "down6"];
 
-/// The maps, with what leads there.
+/// Maps of the table, with the key that leads to each.
 pub const MAPS: [(&str, &str); 3] = [
     (UP, "ether_addr"),
     (DOWN[0], "ipv4_addr"),
@@ -33,7 +33,7 @@ struct Lead {
     limit: String,
 }
 
-/// Devices whose rate is limited.
+/// Devices with a rate limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RateLimits {
     /// Bytes a second, by the name of the limit.

@@ -1,5 +1,5 @@
 //! The firewall's table, as text for `nft`: pure. It is a table of weir's own, which drops
-//! forbidden packets; other tables judge the rest.
+//! forbidden packets; other tables decide on all other packets.
 //!
 //! Sets hold the admitted devices, each with its timeout in the kernel: the kernel refuses packets
 //! of a device whose time is over, even without weir. An existing table changes as a whole, with
@@ -39,8 +39,8 @@ pub struct TableSettings {
     pub garden: Vec<Prefix>,
 }
 
-/// Sets of addresses that names of the garden have, each for a while: IPv4, IPv6. Others may put
-/// some there, too.
+/// Sets of addresses that names in the walled garden have, each for a limited time: IPv4, IPv6.
+/// Other programs may add addresses.
 pub const NAMES: [&str; 2] = ["names4", "names6"];
 /// Addresses that one of these has room for.
 const NAMES_ROOM: u32 = 4096;

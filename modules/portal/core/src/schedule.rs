@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Names of days, in the order of the week.
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const DAY: u32 = 24 * 60;
-/// Seconds for which is looked ahead: a week, and an hour that a zone may move by.
+/// Seconds that the schedule looks ahead: a week, and an hour for a change of the zone's offset.
 const AHEAD: u64 = 7 * 86_400 + 3600;
 
 /// Admission mode.
@@ -107,7 +107,7 @@ fn days(text: &str) -> Option<u8> {
     text.split(',').try_fold(0, |days, part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (day(first)?, day(last)?);
-        // Fri-Mon goes over the end of the week.
+        // Fri-Mon wraps around the end of the week.
         let many = (last + 7 - first) % 7;
         Some((0..=many).fold(days, |days, more| days | 1 << ((first + more) % 7)))
     })

@@ -1,7 +1,7 @@
-//! Signed voucher that any node can check alone: its terms, signed by the node that sold it. 105
-//! octets; as text, 168 letters and digits of codes. Numbers are big-endian.
+//! Signed voucher that any node can verify alone: its terms, signed by the issuing node. 105 bytes;
+//! as text, 168 letters and digits of codes. Numbers are big-endian.
 //!
-//! | octets | |
+//! | bytes | |
 //! |---|---|
 //! | 0 | 1, the version |
 //! | 1–8 | the voucher's id |
@@ -13,7 +13,7 @@
 //! | 32–35 | kbit a second that each device may send, and get; 0: as many as there are |
 //! | 36 | 1: its time goes by only while one of its devices is on-line; else 0 |
 //! | 37–40 | the first four of the SHA-256 of the key that signed it |
-//! | 41–104 | signature of octets 0–40 |
+//! | 41–104 | signature of bytes 0–40 |
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,19 +24,19 @@ use crate::code::{self, Code, FormerCode, InvalidCode};
 use crate::keys::{PublicKey, Purpose, SIGNATURE, SecretKey};
 
 const VERSION: u8 = 1;
-/// Octets that are signed.
+/// Bytes that are signed.
 const TERMS: usize = 41;
 /// Bits.
 pub(crate) const KBIT: u64 = 1000;
 const OCTETS: usize = TERMS + SIGNATURE;
-/// Octets that one code makes of its letters.
+/// Bytes that one code makes of its letters.
 const GROUP: usize = 5;
 /// Letters of the whole.
 pub const LETTERS: usize = OCTETS / GROUP * code::LENGTH;
-/// Bytes of text that are looked at.
+/// Maximum length of a text in bytes.
 const LONGEST: usize = 4 * LETTERS;
 
-/// A signed voucher. Whether the signature holds is another question: [`Signed::signer`].
+/// A signed voucher, not yet verified: see [`SignedVoucher::signer`].
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SignedVoucher([u8; OCTETS]);
@@ -53,7 +53,7 @@ pub(crate) struct Terms {
     pub online: bool,
 }
 
-/// Not a signed voucher.
+/// The text is not a signed voucher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid signed voucher: it must have {LETTERS} letters and digits, and valid terms")]
 pub struct InvalidSignedVoucher;

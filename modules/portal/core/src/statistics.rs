@@ -77,7 +77,7 @@ pub struct Day {
     pub guests: u64,
     /// Number of log-ins.
     pub log_ins: u64,
-    /// Seconds in which they moved anything, of all devices together.
+    /// Seconds with traffic, of all devices together.
     pub seconds: u64,
     /// Bytes that the guests sent and received.
     pub bytes: u64,
@@ -199,13 +199,13 @@ impl Statistics {
         self.change(|day| day.log_ins += 1);
     }
 
-    /// A device moved something within so many seconds.
+    /// Records that a device had traffic within so many seconds.
     pub fn was_online(&mut self, mac: &Mac, seconds: u64) {
         self.count_device(mac);
         self.change(|day| day.seconds = day.seconds.saturating_add(seconds));
     }
 
-    /// Guests moved so much.
+    /// Adds traffic of guests.
     pub fn moved(&mut self, bytes: u64) {
         self.change(|day| day.bytes = day.bytes.saturating_add(bytes));
     }

@@ -34,7 +34,7 @@ pub fn shown(markdown: &str) -> Result<String, TextTooLong> {
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
         Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
         Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
-        // The alternative text stands for the picture.
+        // The alternative text replaces the picture.
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
         // The page has its own first heading.
         Event::Start(Tag::Heading { level, .. }) => Some(Event::Start(Tag::Heading {

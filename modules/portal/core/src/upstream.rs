@@ -1,6 +1,6 @@
-//! Queries to a name server for a name of the garden, and their answers (RFC 1035). Of an answer
-//! only the addresses of the requested name count. The owner of that name writes the answer, and
-//! others may forge it.
+//! Queries to a name server for a name in the walled garden, and their answers (RFC 1035). Only the
+//! addresses of the requested name count. The owner of that name writes the answer, and third
+//! parties may forge it.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ const CNAME: u16 = 5;
 const OPT: u16 = 41;
 /// Bytes of the longest answer that is taken (RFC 6891).
 pub const LONGEST: usize = 4096;
-/// Records that are looked at, aliases that are followed, and pointers in one name.
+/// Maximum number of records, of aliases, and of pointers in one name.
 const MOST_RECORDS: usize = 256;
 const MOST_ALIASES: usize = 16;
 const MOST_POINTERS: usize = 16;
@@ -19,7 +19,7 @@ const MOST_POINTERS: usize = 16;
 /// The question, as it is sent.
 pub fn encode(question: &Question, id: u16) -> Vec<u8> {
     let mut octets = id.to_be_bytes().to_vec();
-    // Recursion is desired; a question, and one record beside it.
+    // Recursion is desired; one question and one additional record.
     octets.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, 1]);
     octets.extend(question.encoded());
     octets.push(0);
@@ -153,8 +153,8 @@ fn address(data: &[u8], question: &Question) -> Result<IpAddr, Malformed> {
     read.map_err(|_| Malformed)
 }
 
-/// Returns the name at an offset, and the offset behind it. Pointers lead back, before their own
-/// position (RFC 1035, section 4.1.4): so there are no loops.
+/// Returns the name at an offset, and the offset after it. Pointers point backwards, before their
+/// own position (RFC 1035, section 4.1.4), which excludes loops.
 fn name(message: &[u8], start: usize) -> Result<(Labels, usize), Malformed> {
     let (mut at, mut earliest, mut behind) = (start, start, None);
     let (mut labels, mut pointers) = (Vec::new(), 0);

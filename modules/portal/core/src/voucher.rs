@@ -85,7 +85,7 @@ pub enum Origin {
     Sold,
     /// Free access for one device for a while. Forgotten when the time is over, or weir ends.
     Free,
-    /// Access of one device by an account, whose name the voucher has. Forgotten when over.
+    /// Access of one device by an account, whose name the voucher has. Deleted on expiry.
     Account,
 }
 
@@ -123,7 +123,7 @@ pub enum State {
     Revoked,
 }
 
-/// A line of another node, and what of it is needed again and again.
+/// A note of another node, with the parts that are often needed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteNote {
     /// The line, without its end.

@@ -1,6 +1,6 @@
-//! Walled garden: networks and names that every device may reach. For names of the garden, devices
-//! without a log-in get true addresses, unlike for all other names ([`crate::names`]). Pure;
-//! [`crate::upstream`] parses the answers of name servers.
+//! Walled garden: networks and names that every device may reach. For names in the walled garden,
+//! devices without a log-in get true addresses, unlike for all other names ([`crate::names`]).
+//! Pure; [`crate::upstream`] parses the answers of name servers.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,8 +18,7 @@ pub(crate) const A: u16 = 1;
 pub(crate) const AAAA: u16 = 28;
 pub(crate) const IN: u16 = 1;
 
-/// Codes of answers (RFC 1035, section 4.1.1): all is well, the server failed, there is no such
-/// name.
+/// Response codes (RFC 1035, section 4.1.1): no error, server failure, non-existent name.
 pub const WELL: u8 = 0;
 /// See [`WELL`].
 pub const FAILED: u8 = 2;
@@ -30,7 +29,7 @@ pub const NO_NAME: u8 = 3;
 const RESPONSE: u16 = 0x8080;
 const RD: u16 = 0x0100;
 
-/// A name in the garden.
+/// Pattern of a name in the walled garden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern {
     /// Lower case, without a dot at its end.
@@ -39,7 +38,7 @@ pub struct NamePattern {
     below: bool,
 }
 
-/// Text that is no name of a garden.
+/// The text is not a valid name pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a name such as example.org or *.example.net")]
 pub struct InvalidNamePattern;
@@ -47,8 +46,8 @@ pub struct InvalidNamePattern;
 impl FromStr for NamePattern {
     type Err = InvalidNamePattern;
 
-    /// `example.org` stands for the name and all names below, `*.example.org` only for names below.
-    /// A name of one label is invalid: all names of the world below `org` would match.
+    /// `example.org` matches the name and all names below, `*.example.org` only for names below. A
+    /// name of one label is invalid: all names of the world below `org` would match.
     fn from_str(text: &str) -> Result<Self, InvalidNamePattern> {
         let (name, below) = match text.strip_prefix("*.") {
             Some(name) => (name, true),

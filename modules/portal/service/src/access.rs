@@ -12,7 +12,7 @@ use super::page_content::PageContent;
 #[derive(Clone, Default)]
 pub struct PortalAccess(pub Option<Rc<PortalParts>>);
 
-/// The parts.
+/// Parts of the portal's API state.
 pub struct PortalParts {
     pub guest_service: Rc<RefCell<GuestService>>,
     pub content: Rc<PageContent>,

@@ -90,7 +90,7 @@ pub fn rules(portal: &Portal) -> rules::TableSettings {
     }
 }
 
-/// Names of the garden are asked for at the router's own name server.
+/// The router's own name server resolves names in the walled garden.
 fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
     let names = portal.garden.names();
     let Some(name) = names.first() else {
@@ -237,7 +237,7 @@ fn garden(garden: &[Prefix]) -> Feature {
 }
 
 /// Returns true if the table is unchanged: `ruleset` is the output of `nft --json list ruleset`.
-/// `None`: there is no such table.
+/// `None`: the table does not exist.
 pub fn is_whole(ruleset: &str) -> Option<bool> {
     #[derive(Deserialize)]
     struct Listing {
@@ -268,7 +268,7 @@ pub fn is_whole(ruleset: &str) -> Option<bool> {
 }
 
 /// Packets that a flowtable forwards skip all rules, also the portal's, until the conntrack entry
-/// goes. weir removes that entry when a guest's time is over; without weir, the entry stays.
+/// ends. weir removes that entry when a guest's time is over; without weir, the entry stays.
 fn flowtables(ruleset: &str) -> Feature {
     #[derive(Deserialize)]
     struct Listing {

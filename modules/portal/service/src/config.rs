@@ -48,10 +48,10 @@ table! {
         /// Networks and names that are open to everyone. A name includes all names below it;
         /// "*.example.net" is only the names below.
         Live garden: WalledGarden = WalledGarden::default();
-        /// Time for which an address of a name in the garden is open.
+        /// Time for which an address of a name in the walled garden is open.
         Live garden_time: Duration = Duration::from_secs(1200),
             Duration::from_secs(10) => Duration::from_secs(86_400);
-        /// Name server for names of the garden. "": the first one in /etc/resolv.conf.
+        /// Name server for names in the walled garden. "": the first one in /etc/resolv.conf.
         Live resolver: Resolver = Resolver::default();
         /// Hardware addresses of devices that need no voucher.
         Live exempt: Macs = Macs::default();
@@ -91,7 +91,7 @@ table! {
 }
 
 impl Portal {
-    /// When who gets in.
+    /// Returns the hours of access per group of devices.
     pub fn schedule(&self) -> Schedule {
         Schedule {
             closed: self.closed.0.clone(),
@@ -245,7 +245,8 @@ impl FileValue for Host {
         if text.is_empty() {
             return Ok(Self(None));
         }
-        // An address is no name: no authority that devices trust vouches for one of a LAN.
+        // An address is not a name: no CA that devices trust signs a certificate for an address in
+        // a LAN.
         let name = text.parse::<NamePattern>().ok();
         let itself = name.is_some_and(|name| name.host() == text && name.holds(&text));
         itself.then_some(Self(Some(text))).ok_or(None)
@@ -283,7 +284,7 @@ fn is_web(url: &str) -> bool {
     let rest = ["https://", "http://"];
     let rest = rest.iter().find_map(|scheme| url.strip_prefix(scheme));
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
-    // No name before the host: who looks at it is to see where it leads.
+    // No user part before the host: a reader must see where the link leads.
     let is_host = |host: &str| !host.is_empty() && !host.contains('@');
     plain && host.is_some_and(is_host) && !url.contains(['"', '<', '>', '\\', '`'])
 }

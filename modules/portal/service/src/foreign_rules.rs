@@ -83,7 +83,7 @@ fn others(text: &str) -> Feature {
     )
 }
 
-/// Returns what foreign rules do to the first packets of guests before the portal sees them.
+/// Returns the effect of foreign rules on the first packets of guests, before the portal sees them.
 fn done<'a>(
     bases: impl Iterator<Item = &'a BaseChain>,
     ruleset: &Ruleset,

@@ -118,7 +118,7 @@ impl GuestServer {
             }
             (Method::GET | Method::HEAD, "/picture") => self.picture(peer).await,
             (Method::GET | Method::HEAD, "/favicon.ico") => {
-                // None, but that is no fault.
+                // A missing icon is not an error.
                 text(StatusCode::NO_CONTENT, "text/plain", String::new())
             }
             (Method::GET | Method::HEAD, path) => match own.is_some() && path != "/" {
@@ -230,7 +230,7 @@ impl GuestServer {
         let closed = hours.mode == PortalMode::Closed && inside.is_none();
         let trouble = trouble.or(closed.then_some(GuestProblem::Closed(hours.seconds)));
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
-        // After a typed code or a refusal, the page does not offer the former voucher.
+        // After a typed code or a refusal, the page does not offer the previous voucher.
         let again = had.filter(|_| trouble.is_none() && typed.code.is_none() && holds);
         let account = self.accounts && (inside.is_none() || free_now);
         let again = again.map(|pass| pass.voucher.to_string());
@@ -290,7 +290,7 @@ impl GuestServer {
         text(StatusCode::OK, "application/captive+json", body)
     }
 
-    /// Does what a form asks for.
+    /// Handles a submitted form.
     async fn form(
         &self,
         path: &str,
@@ -381,7 +381,7 @@ impl HttpService for GuestServer {
         }
     }
 
-    /// When a school's break begins, all its telephones come at once.
+    /// When a school's break begins, all its telephones connect at once.
     fn connection_limits(&self) -> [Allowance; 2] {
         let all = Allowance {
             burst: 2000,

@@ -259,7 +259,7 @@ impl GuestService {
         }
     }
 
-    /// A voucher lets a device in, wherever that is. `None`: there is no such voucher.
+    /// Starts a voucher for a device, wherever the device is. `None`: no voucher has this code.
     pub fn activate(
         &mut self,
         id: &str,
@@ -518,7 +518,7 @@ impl GuestService {
         }
     }
 
-    /// Weir forwarded something: the kernel's counters know nothing of that.
+    /// Handles traffic that weir forwarded, which the kernel's counters do not include.
     pub fn on_forwarded(&mut self, all: &[ForwardedFlow<'_>]) {
         let now = self.schedule.now();
         for forwarded in all {
@@ -572,7 +572,7 @@ impl GuestService {
         }
     }
 
-    /// Ends vouchers whose time is over; stores the used time.
+    /// Ends expired vouchers; stores the used time.
     pub fn expire(&mut self, router: &mut Router) {
         if self.schedule.update(unix_seconds()) {
             self.other_hours(router);
@@ -621,7 +621,7 @@ impl GuestService {
         others.fold(self.last_written + NOTED, Instant::min)
     }
 
-    /// Does what has changed.
+    /// Applies the pending changes.
     fn apply_changes(&mut self, router: &mut Router) {
         let changes = std::mem::take(&mut self.changes);
         let told: Vec<_> = changes

@@ -62,13 +62,13 @@ impl Certificate {
     }
 }
 
-/// Answers guests who come by HTTPS.
+/// Serves guests who connect by HTTPS.
 pub fn secured(door: Rc<GuestServer>) -> Rc<HttpsServer> {
     let speaker = TlsServer::default();
     Rc::new(HttpsServer { door, speaker })
 }
 
-/// The door by HTTPS.
+/// The guests' server for HTTPS.
 pub struct HttpsServer {
     door: Rc<GuestServer>,
     speaker: TlsServer,

@@ -81,7 +81,7 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
 
 /// A portal, if there is one.
 struct CaptivePortal {
-    /// Removes the table of a former weir if no portal is configured.
+    /// Removes the table of an earlier weir if no portal is configured.
     former: RefCell<Firewall>,
     /// Load counter of the firewall when weir began to read the ruleset.
     loads: Cell<u64>,

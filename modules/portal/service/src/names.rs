@@ -26,11 +26,11 @@ const OF_ONE: usize = 2;
 /// For a question to come, and its answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Questions for names of the garden at once, by datagrams; and of one guest.
+/// Maximum number of concurrent DNS queries for the walled garden by datagrams; and of one guest.
 const FORWARDED: usize = 32;
 const FORWARDED_OF_ONE: usize = 16;
 
-/// Answers for ever; what comes back says why no longer.
+/// Serves for ever; returns only an error.
 pub async fn serve(
     tcp: Vec<StdListener>,
     udp: Vec<StdSocket>,

@@ -1,5 +1,5 @@
 //! Contents of the guests' page: title, text and the community's picture. Edited contents are
-//! stored beside the vouchers, and override the configuration.
+//! stored in the folder of the vouchers, and override the configuration.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -50,7 +50,7 @@ pub struct PageSnapshot {
     pub picture: Option<String>,
 }
 
-/// A picture, as it came.
+/// A picture, as uploaded.
 struct Framed {
     octets: Bytes,
     known: picture::Picture,
@@ -71,7 +71,7 @@ pub struct PageContent {
 }
 
 impl PageContent {
-    /// Opens the configured page, with former edits: stored beside this file.
+    /// Opens the configured page, with earlier edits, which are stored in the folder of this file.
     pub fn open(beside: &Path, configured: PageText, venue: Option<String>) -> Rc<Self> {
         let (text_file, picture_file) = (
             beside.with_extension("text"),
@@ -130,7 +130,7 @@ impl PageContent {
         }
     }
 
-    /// The picture, with its media type.
+    /// Returns the picture, with its media type.
     pub fn picture(&self) -> Option<(&'static str, Bytes)> {
         let picture = self.picture.borrow();
         let framed = picture.as_ref()?;
@@ -207,7 +207,7 @@ impl PageContent {
         Ok(self.changed("picture"))
     }
 
-    /// No picture.
+    /// Removes the picture.
     pub async fn remove_picture(self: Rc<Self>) -> Result<PortalPage, Problem> {
         let _one = self.writes.lock().await;
         let file = self.picture_file.clone();

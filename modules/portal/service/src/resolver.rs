@@ -1,5 +1,5 @@
-//! Client of the router's own name server, for names of the garden. Answers are parsed in the
-//! process without rights (`names.rs`).
+//! Client of the router's own name server, for names in the walled garden. The process without
+//! privileges parses the answers (`names.rs`).
 
 use std::fs;
 use std::io;

@@ -334,7 +334,7 @@ fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
 }
 
 fn name(name: &str) -> Result<(), Problem> {
-    // Nor what turns the direction of what stands behind it, on a sheet.
+    // Control characters would change the direction of the following text on a sheet.
     if name.len() > LONGEST_NAME || !is_name(name) {
         let what = format!("invalid name: use one line of at most {LONGEST_NAME} bytes");
         return Err(Problem::new(400, "wrong_name", what, "use a shorter name"));

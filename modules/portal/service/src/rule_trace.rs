@@ -1,5 +1,5 @@
-//! Simulates a guest's packet in foreign rules, as far as their text tells: pure. The result is
-//! never certain if a rule is not understood, or depends on state outside the text.
+//! Simulates a guest's packet in foreign rules, as far as their text allows: pure. The result is
+//! never certain if a rule is not recognised, or depends on state outside the text.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ enum Match {
     No,
     /// The result is unknown.
     Maybe,
-    /// The packet matches if it goes to the right address, which is the guest's choice.
+    /// The packet matches for some destinations, and the guest chooses the destination.
     Some,
     Yes,
 }
@@ -328,7 +328,7 @@ fn among(asked: (&str, &str, &str), right: &Value, packet: &Packet<'_>) -> Optio
     }
 }
 
-/// Elements of a map that stands in the rule itself.
+/// Returns the elements of a map within the rule.
 fn elements(body: &Value) -> Option<&Vec<Value>> {
     body.get("data")?.get("set")?.as_array()
 }

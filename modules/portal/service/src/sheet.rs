@@ -45,7 +45,7 @@ struct Words {
     for_ever: &'static str,
     online: &'static str,
     devices: &'static str,
-    /// Instruction to join the Wi-Fi, whose name follows; or without a name.
+    /// Instruction to join the Wi-Fi, followed by its name; or without a name.
     join: &'static str,
     join_any: &'static str,
     /// Instruction to log in.

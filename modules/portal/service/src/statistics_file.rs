@@ -17,7 +17,7 @@ use super::store;
 
 /// Job of the writing thread.
 enum Job {
-    /// Behind the rest.
+    /// Append to the file.
     Append(String),
     /// Replaces the file.
     Replace(String),

@@ -21,7 +21,7 @@ const FEW: u64 = 256 << 10;
 
 /// Interval after which a failed write is repeated.
 const AGAIN: Duration = Duration::from_secs(10);
-/// Bytes of it that are kept: beyond that, what comes is lost.
+/// Maximum bytes of the queue: beyond that, new lines are lost.
 const MOST_LATE: usize = 4 << 20;
 
 /// Longest time for which past accounts stay on the disk if no other rewrite happens: flash wears

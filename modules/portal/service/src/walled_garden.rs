@@ -1,6 +1,6 @@
-//! Names of the garden, between the guests' process and weir, which alone asks a name server and
-//! opens the firewall. The process parses messages of guests and servers; weir accepts from the
-//! process only names in the garden, and addresses that the server's message contains.
+//! Names in the walled garden, between the guests' process and weir. Only weir asks a name server
+//! and opens the firewall. The process parses messages of guests and servers; weir accepts from the
+//! process only names in the walled garden, and addresses that the server's message contains.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ use runtime::daemon::ApiContext;
 /// Maximum age of the list of names: a reload changes the list.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// A question for a name of the garden.
+/// A DNS query for a name in the walled garden.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NameQuery {
@@ -146,7 +146,7 @@ pub fn routes(keeper: &Rc<RefCell<GuestService>>, face: &Rc<dyn ApiContext>) -> 
     ]
 }
 
-/// State of the garden in the process.
+/// State of the walled garden in the process.
 pub struct WalledGardenClient {
     theirs: Rc<ServerEnd>,
     names: RefCell<(Option<Instant>, Vec<NamePattern>)>,
@@ -165,7 +165,7 @@ impl WalledGardenClient {
         device(&self.theirs, address).await
     }
 
-    /// The question, if it is one for a name of the garden.
+    /// Returns the query if it asks for a name in the walled garden.
     pub async fn concerns(&self, octets: &[u8]) -> Option<Question> {
         let question = Question::read(octets)?;
         let read = self.names.borrow().0;

@@ -9,10 +9,10 @@
 //! use radio_core::power::{Controller, Reading, Settings};
 //!
 //! let mut controller = Controller::new(Settings::default(), vec![5, 10, 15, 20])?;
-//! // Nobody is there: all that the radio may.
+//! // Without stations: the greatest permitted power.
 //! let entry = controller.step(0, &Reading::default());
 //! assert_eq!(entry.map(|entry| entry.power), Some(20));
-//! # Ok::<(), radio_core::power::NoLadder>(())
+//! # Ok::<(), radio_core::power::NoPowers>(())
 //! ```
 
 pub mod peering;

@@ -1,10 +1,10 @@
-//! Access points of one network that become each other's peers, beside the stations they have.
+//! Access points of one network that become each other's peers, in addition to serving stations.
 //!
 //! A node's beacon carries the node's identity, with a tag that only a holder of the network's
 //! secret can make ([`element`]). A receiver of the beacon runs a handshake with the sender
 //! ([`handshake`]), and only a completed handshake gives a key, a station and a device. A
-//! [`Machine`] decides when: events and the time go in, actions come out.
-//! `docs/radio-peering-protocol.md` describes the messages on the air, octet by octet.
+//! [`Machine`] decides the timing: events and the time go in, actions come out.
+//! `docs/radio-peering-protocol.md` describes the messages on the air, byte by byte.
 
 pub mod attach;
 pub mod beacon;
@@ -29,7 +29,7 @@ pub use metric::Metric;
 pub use secret::{NodeKey, Secret, TooShort};
 pub use settings::Settings;
 
-/// The version of what is said. Others are not spoken with.
+/// Version of the messages. Nodes with another version are ignored.
 pub const VERSION: u8 = 1;
 
 /// Vendor of our element and frames: not an assigned number, but a locally administered one (IEEE

@@ -1,13 +1,13 @@
 //! An access point that sends no louder than necessary leaves air for others. Only the stations can
-//! show how loud that is: by the frames that arrive.
+//! show the necessary power: by the frames that arrive.
 //!
 //! - [`Reading`]: the kernel's counters of each station, and [`Tally`]: the effect of one power
 //!   over a while, from the differences of two readings.
 //! - [`Controller`]: weir's own search. It compares a tally with one of another power only after
-//!   frames queued at that power have gone.
-//! - [`Each`]: a search for each station, if a driver has a power per station.
-//! - [`Predecessor`]: the former logic, unchanged, for comparison.
-//! - [`Log`]: each step with its reason, as lines, as JSON and as a picture.
+//!   frames queued at that power have been sent.
+//! - [`StationControllers`]: a search for each station, if a driver has a power per station.
+//! - [`Predecessor`]: the earlier logic, unchanged, for comparison.
+//! - [`Log`]: each step with its reason, as lines, as JSON and as a plot.
 
 mod controller;
 mod levels;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-/// The longest rest.
+/// The longest pause.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Rests between tries, which grow until one held for as long as the longest rest.
+/// Pauses between attempts, which grow until an attempt lasted as long as the longest pause.
 #[derive(Debug)]
 pub struct Backoff {
     rest: Duration,
@@ -14,7 +14,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The first rest; each is twice the one before.
+    /// The first pause; each is twice the previous one.
     pub const SHORTEST: Duration = Duration::from_millis(200);
 
     /// Nothing failed yet.
@@ -78,7 +78,7 @@ mod tests {
         assert!(again.may(now));
         again.failed(now + Backoff::SHORTEST);
         assert!(!again.may(now + LONGEST));
-        // But what held for long may be tried soon.
+        // After a long success, a new attempt may follow soon.
         again.done(now);
         now += LONGEST;
         again.failed(now);

@@ -72,7 +72,7 @@ fn named(config: &Effective) -> impl Iterator<Item = String> {
     all.map(|device| device.0.clone())
 }
 
-/// Lists the access points. `None`: there is no Wi-Fi.
+/// Lists the access points. `None`: no Wi-Fi device.
 fn access_points() -> Result<Option<Vec<String>>, RequestError> {
     // The kernel's answers are awaited by an event loop.
     let Ok(runtime) = runtime::event_loop() else {

@@ -50,12 +50,12 @@ struct Running {
     peering: Option<Peering>,
 }
 
-/// Creates the module: no power is changed yet, but the search for peers begins. Former peers lose
-/// their path through this node until there are new ones.
+/// Creates the module: no power is changed yet, but the search for peers begins. Until new peers
+/// are found, peers from before the restart lose their path through this node.
 ///
 /// # Errors
-/// The secret of peers cannot be read or is invalid; or the node's key cannot be read or made; or
-/// there is no thread for peers.
+/// The secret of peers cannot be read or is invalid; or the node's key cannot be read or created;
+/// or no thread can be started.
 pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Power>();
     let mode = match setup.wanted {

@@ -14,7 +14,7 @@ api::metrics! {
         a key (yes), or INSECURE, in clear (none).";
 }
 
-/// Of access points that are looked at.
+/// Writes the metrics of access points.
 pub fn write(text: &mut Exposition, radios: &[Radio]) {
     if radios.is_empty() {
         return;

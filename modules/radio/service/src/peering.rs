@@ -43,7 +43,7 @@ const MOST: usize = 8;
 /// Hint for a missing secret.
 pub const SECRET_HINT: &str = "write 16 or more bytes into the first line of a file, the same at \
     every access point, and name that file as `secret` under [radio.peering]";
-/// Why compat = "apup" is insecure.
+/// Reason why compat = "apup" is insecure.
 pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove nothing, their \
     traffic can be read and changed, and any sender of a beacon with this network's name and an \
     address that may be a peer's gets a port";
@@ -54,8 +54,8 @@ pub const ALLOW_HINT: &str = "list your own access points in `allow` under [radi
 const BROKE_OFF: &str = "the search for peers failed by a fault of weir: see the log, and restart \
     weir";
 
-/// For stations and devices, and for what is said to an access point by those it does not know,
-/// which comes by a packet socket.
+/// Capabilities for stations and devices, and for the packet socket that receives frames of unknown
+/// nodes.
 const KEPT: &[Capability] = &[Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW];
 
 /// Peers of one access point, as the daemon has them: all is done by a thread.
@@ -81,10 +81,10 @@ impl Shown {
 }
 
 impl Peering {
-    /// Begins the search for peers of a device. To be called with all rights.
+    /// Begins the search for peers of a device. Call this with all privileges.
     ///
     /// # Errors
-    /// A secret or key cannot be read or made, or is invalid; or there is no thread.
+    /// A secret or key cannot be read or created, or is invalid; or no thread can be started.
     pub fn begin(device: &str, config: &config::Peering) -> Result<Self, Error> {
         let peered = Peered::open(device, config)?;
         let shown = Shown::default();
@@ -118,7 +118,7 @@ impl Peering {
         shown
     }
 
-    /// The end: what comes back is waited for.
+    /// Ends the search, and waits for the restoration.
     pub fn stop(&self) -> Option<Work> {
         Some(self.thread.take()?.end())
     }
@@ -236,7 +236,7 @@ impl Peered {
         })
     }
 
-    /// Peers at most, and what is to be said of that.
+    /// Returns the maximum number of peers, and a notice about it.
     fn most(&self, link: u32) -> (usize, Option<&'static str>) {
         let bridging = |link| Device::open(link).and_then(|mut device| device.bridging());
         let bridge = match &self.carrier {

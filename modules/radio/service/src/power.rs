@@ -26,7 +26,7 @@ use worker::Worker;
 
 use super::config::{Mode, Power};
 
-/// Power, as the module has it.
+/// Power control, as the module has it.
 pub struct PowerControl {
     mode: Mode,
     config: Power,
@@ -38,7 +38,7 @@ pub struct PowerControl {
 }
 
 impl PowerControl {
-    /// Nothing is looked at yet.
+    /// Creates the control, without any reading yet.
     pub fn new(config: &Power, back: Restorer, learned: PriorStore) -> Self {
         Self {
             mode: *config.mode,
@@ -86,7 +86,7 @@ impl PowerControl {
         }
     }
 
-    /// The file of what was learned, where it could not be written.
+    /// Returns the file of learned powers, if it could not be written.
     pub fn unwritten(&self) -> Option<String> {
         lock(&self.learned).unwritten()
     }
@@ -106,7 +106,7 @@ impl PowerControl {
         self.ends.store(true, Ordering::Release);
         for (_, thread) in std::mem::take(&mut self.threads) {
             thread.thread().unpark();
-            // After a panic, the way back restores a device's former power.
+            // After a panic, the restorer resets a device's old power.
             let _ = thread.join();
         }
         lock(&self.learned).keep();

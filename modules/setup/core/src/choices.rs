@@ -64,7 +64,7 @@ impl Choices {
         self
     }
 
-    /// Returns only the choices that another node needs to join the mesh. `None`: there is no mesh.
+    /// Returns only the choices that another node needs to join the mesh. `None`: no mesh.
     pub fn to_join(&self) -> Option<Choices> {
         let mesh = self.mesh.clone()?;
         let country = self.wifi.as_ref().map(|wifi| wifi.country.clone());
@@ -197,7 +197,7 @@ pub enum Uplink {
     Mobile,
     /// A client of another router's Wi-Fi.
     Wifi,
-    /// No uplink: a former one is switched off.
+    /// No uplink: an existing one is switched off.
     None,
     /// Unchanged: the router has a protocol that the wizard does not offer.
     Kept,

@@ -1,4 +1,4 @@
-//! A time that no clock setting moves, and that tells one start of the machine from another.
+//! Time that no clock setting changes, and that identifies the boot of the machine.
 
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,8 @@ impl BootTime {
     /// Returns the present time.
     ///
     /// # Errors
-    /// The kernel does not tell it: no change can be made then, as its end could not be determined.
+    /// The kernel does not report the time: no change can be made then, as its end could not be
+    /// determined.
     pub(crate) fn now() -> io::Result<BootTime> {
         let boot = fs::read_to_string(BOOT)?;
         let since = clock_gettime(ClockId::CLOCK_BOOTTIME)?;

@@ -1,13 +1,13 @@
 //! Files replaced together, or not at all.
 //!
-//! A change is written down whole before any file is touched: the former files and the new ones, on
-//! the disk, in a folder that gets its name `pending` when it is complete. From then on every
-//! process that finds `pending` after its time, or after a start of the machine, puts the former
-//! files back; only `confirm`, one renaming, makes the change permanent. So after a power cut at
-//! any point the files are the former ones, or new ones that a user confirmed. A change whose maker
-//! was stopped half-way can be taken back, but not confirmed.
+//! The journal records a whole change before any file is touched: the old files and the new ones,
+//! on the disk, in a folder that is renamed to `pending` when complete. From then on every process
+//! that finds `pending` after its time limit, or after a boot, restores the old files; only
+//! `confirm`, one renaming, makes the change permanent. So after a power cut at any point the files
+//! are the old ones, or new ones that a user confirmed. A change whose process was stopped half-way
+//! can be undone, but not confirmed.
 //!
-//! All room that a change needs is taken while it is written down: files are moved into place, not
+//! All disk space of a change is allocated while it is recorded: files are moved into place, not
 //! copied (where folder and file are in one file system, as on a router).
 
 mod bounds;
@@ -70,19 +70,20 @@ impl Journal {
         &self.folder
     }
 
-    /// Returns the readable former states, the newest first.
+    /// Returns the readable saved states, the newest first.
     ///
     /// # Errors
-    /// [`Trouble::Io`].
+    /// [`JournalError::Io`].
     pub fn states(&self) -> Result<Vec<State>, JournalError> {
         self.states.all()
     }
 
     /// Returns the changes that restore the files as they were before a change. `wanted` selects
-    /// files: others are not read.
+    /// files: the method does not read others.
     ///
     /// # Errors
-    /// [`Trouble::NoState`], [`Trouble::Outside`], [`Trouble::Damaged`], [`Trouble::Io`].
+    /// [`JournalError::NoState`], [`JournalError::Outside`], [`JournalError::Damaged`],
+    /// [`JournalError::Io`].
     pub fn before(
         &self,
         number: u64,
@@ -91,11 +92,11 @@ impl Journal {
         self.states.before(&self.bounds, number, wanted)
     }
 
-    /// Writes a change down, before any file has changed.
+    /// Records a change, before any file has changed.
     ///
     /// # Errors
-    /// [`Trouble::Waits`], [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]; nothing is
-    /// left of the change then.
+    /// [`JournalError::Waits`], [`JournalError::Changed`], [`JournalError::Outside`],
+    /// [`JournalError::Io`]; no part of the record remains then.
     pub fn begin(
         &self,
         wish: &ChangeRequest,
@@ -197,10 +198,10 @@ impl Journal {
         Ok(change)
     }
 
-    /// Returns the change that is not confirmed yet.
+    /// Returns the unconfirmed change.
     ///
     /// # Errors
-    /// [`Trouble::Io`].
+    /// [`JournalError::Io`].
     pub fn pending(&self) -> Result<Option<Pending>, JournalError> {
         let folder = self.folder.join(PENDING);
         Ok(read(&folder)?.map(|change| Pending { change, folder }))
@@ -209,8 +210,8 @@ impl Journal {
     /// Puts the new files in place.
     ///
     /// # Errors
-    /// [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]. The change is still pending
-    /// then: [`Journal::undo`] it.
+    /// [`JournalError::Changed`], [`JournalError::Outside`], [`JournalError::Io`]. The change is
+    /// still pending then: [`Journal::undo`] it.
     pub fn apply(&self, pending: &Pending) -> Result<(), JournalError> {
         let _lock = self.lock()?;
         self.bounds.check_all(&pending.change)?;
@@ -230,7 +231,7 @@ impl Journal {
     /// Marks the pending change as done, after all services have reloaded: it can be confirmed.
     ///
     /// # Errors
-    /// [`Trouble::Nothing`] if it is taken back already, [`Trouble::Io`].
+    /// [`JournalError::Nothing`] if the change is undone already, [`JournalError::Io`].
     pub fn finish(&self, number: u64) -> Result<(), JournalError> {
         let _lock = self.lock()?;
         let pending = self.pending()?.ok_or(JournalError::Nothing)?;
@@ -241,10 +242,10 @@ impl Journal {
         self.disk.sync_folder(&pending.folder)
     }
 
-    /// Makes the pending change stay.
+    /// Makes the pending change permanent.
     ///
     /// # Errors
-    /// [`Trouble::Nothing`], [`Trouble::Unfinished`], [`Trouble::Io`].
+    /// [`JournalError::Nothing`], [`JournalError::Unfinished`], [`JournalError::Io`].
     pub fn confirm(&self) -> Result<Change, JournalError> {
         let _lock = self.lock()?;
         let pending = self.pending()?.ok_or(JournalError::Nothing)?;
@@ -258,7 +259,7 @@ impl Journal {
         self.disk.sync_folder(states)?;
         self.disk.sync_folder(&self.folder)?;
         for old in self.states()?.into_iter().skip(KEPT) {
-            // Harmless if it stays: it goes with the next one.
+            // Harmless if it stays: the next confirmation removes it.
             let _ = fs::remove_dir_all(old.folder);
         }
         for state in self.states()? {
@@ -267,19 +268,19 @@ impl Journal {
         Ok(pending.change)
     }
 
-    /// Puts the former files back. May be repeated wherever it was stopped.
+    /// Restores the old files. May be repeated after an interruption at any point.
     ///
     /// # Errors
-    /// [`Trouble::Nothing`], [`Trouble::Io`]: the change is still pending then.
-    /// [`Trouble::Refused`]: the change is put aside, and all files are back that may be changed.
-    /// [`Trouble::Damaged`]: the change is put aside, and no file is back.
+    /// [`JournalError::Nothing`], [`JournalError::Io`]: the change is still pending then.
+    /// [`JournalError::Refused`]: the change is set aside, and all files that may be changed are
+    /// restored. [`JournalError::Damaged`]: the change is set aside, and no file is restored.
     pub fn undo(&self) -> Result<Change, JournalError> {
         let _lock = self.lock()?;
         let pending = self.readable()?.ok_or(JournalError::Nothing)?;
         self.put_back(pending)
     }
 
-    /// Puts the former files back, under the lock.
+    /// Restores the old files, under the lock.
     fn put_back(&self, pending: Pending) -> Result<Change, JournalError> {
         let Pending { mut change, folder } = pending;
         let mut refused = Vec::new();
@@ -340,10 +341,10 @@ impl Journal {
         }
     }
 
-    /// Puts file `n` of a change back, unless the file is as it was.
+    /// Restores file `n` of a change, unless the file is unchanged.
     ///
     /// # Errors
-    /// [`Trouble::Outside`]: the file stays as it is. [`Trouble::Io`].
+    /// [`JournalError::Outside`]: the file stays as it is. [`JournalError::Io`].
     fn put_file_back(
         &self,
         folder: &Path,
@@ -380,11 +381,11 @@ impl Journal {
             .then_some(change)
     }
 
-    /// Puts the former files back if a change was not confirmed in time, or the machine was
-    /// restarted since. `None` if there is nothing to do.
+    /// Restores the old files if a change was not confirmed in time, or the machine was restarted
+    /// since. `None` if there is nothing to do.
     ///
     /// # Errors
-    /// [`Trouble::Io`], [`Trouble::Refused`], [`Trouble::Damaged`].
+    /// [`JournalError::Io`], [`JournalError::Refused`], [`JournalError::Damaged`].
     pub fn recover(&self, now: &BootTime) -> Result<Option<Change>, JournalError> {
         let late = |pending: &Pending| pending.change.until.left(now).is_none();
         match self.pending() {
@@ -449,7 +450,7 @@ impl Journal {
 /// Returns the present time.
 ///
 /// # Errors
-/// The kernel does not tell it.
+/// The kernel does not report the time.
 pub fn now() -> Result<BootTime, JournalError> {
     BootTime::now().map_err(failed(Path::new(BOOT)))
 }

@@ -58,7 +58,7 @@ pub struct SetupReachability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SetupReachResult {
-    /// The Internet is reached: a name server answers with what only the Internet knows.
+    /// The Internet is reachable: a name server answers a query that only the Internet can answer.
     Reached,
     /// No default route exists.
     NoRoute,
@@ -122,7 +122,7 @@ pub struct SetupRelease {
     pub name: String,
     /// `24.10.1`.
     pub version: String,
-    /// True if the wizard supports the system; else it only shows what it would do.
+    /// True if the wizard supports the system; otherwise it only shows the planned changes.
     pub known: bool,
 }
 
@@ -184,7 +184,7 @@ pub struct SetupOutcome {
     pub once: Vec<SetupClientFile>,
 }
 
-/// A client's file, with a key that exists nowhere else.
+/// Configuration file of a client, with the only copy of its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupClientFile {
     /// Owner of the device.
@@ -232,10 +232,10 @@ impl api::Body for SetupDocument {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupConfirm {
-    /// Change that the user looked at: if another one waits, nothing is confirmed. `None`: the one
-    /// that waits.
+    /// Change that the user reviewed: if another one is pending, nothing is confirmed. `None`: the
+    /// pending change.
     pub number: Option<u64>,
-    /// Time of that change, as numbers begin anew if the record of them is lost.
+    /// Time of that change, as numbers restart if their record is lost.
     pub when: Option<u64>,
 }
 
@@ -247,8 +247,7 @@ impl api::Body for SetupConfirm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupRevert {
-    /// A confirmed change: the configuration becomes what it was before. `None`: the change that
-    /// waits.
+    /// A confirmed change: the configuration before it is restored. `None`: the pending change.
     pub number: Option<u64>,
     /// Without a number: only if this change waits.
     pub waiting: Option<u64>,

@@ -1,8 +1,8 @@
-//! The files of an OpenVPN server, and of its clients. Nothing here reads or writes a file, or
-//! makes a key.
+//! The files of an OpenVPN server, and of its clients. This module reads and writes no file, and
+//! creates no key.
 //!
-//! OpenWrt's programs put options of UCI on a command line, each release in another way: a list of
-//! several words comes apart, and `dh none` is left out where it is taken for a file. So the
+//! OpenWrt's programs put options of UCI on a command line, and each release does so differently: a
+//! list of several words is split, and a release that takes `dh none` for a file omits it. So the
 //! server's settings are in a file of its own (openvpn(8), 2.5 and newer), which UCI only names.
 
 use std::net::Ipv4Addr;
@@ -202,8 +202,8 @@ impl Server {
     }
 }
 
-/// Removes clients from a former configuration that are not permitted now: a device that was lost
-/// stays out. Returns their names.
+/// Removes clients from an old configuration that are not permitted now: a lost device stays locked
+/// out. Returns their names.
 pub fn keep_out(now: &Config, former: &mut Config, keys: &str) -> Vec<String> {
     let known = Server::of(now).map_or_else(Vec::new, |server| server.clients);
     let Some(server) = Server::of(former) else {
@@ -229,8 +229,8 @@ pub fn mark_of(text: &str) -> String {
     hex::text(&digest.as_ref()[..8])
 }
 
-/// Routes IPv6 into the tunnel, which carries none, so that it does not leak: the client answers
-/// that there is no route (openvpn(8), `block-ipv6`). The address is never used.
+/// Routes IPv6 into the tunnel, which carries no IPv6, so that IPv6 traffic does not leak: the
+/// client reports a missing route (openvpn(8), `block-ipv6`). The address is never used.
 const NO_IPV6: &str = "ifconfig-ipv6 fd77:6569:7200::2/64 fd77:6569:7200::1\nblock-ipv6\n";
 
 /// Returns true if a text may be the name in a client's certificate, which also names a file.

@@ -2,7 +2,7 @@
 //!
 //! Options without a choice, and options that the wizard does not know, stay as they are. Applying
 //! choices twice changes nothing the second time. The same holds for choices from [`crate::read`]:
-//! each part edits only what differs from what it reads.
+//! each part edits only differences from the values that it reads.
 
 mod batman;
 mod bridge;
@@ -96,7 +96,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Applies all parts. `was` is the former configuration.
+    /// Applies all parts. `was` is the old configuration.
     fn choices(&mut self, choices: &Choices, was: &Config) {
         let before = address_in(was, "lan");
         self.part(choices.router.as_ref(), router::edit);
@@ -124,7 +124,7 @@ impl Planner<'_> {
         lan::ports_once(choices, was, config, report);
     }
 
-    /// Applies a part of the choices. Drops the sentences of what did not change by it.
+    /// Applies a part of the choices. Drops sentences about unchanged settings.
     fn part<T>(
         &mut self,
         choice: Option<&T>,

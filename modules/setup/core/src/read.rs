@@ -10,7 +10,7 @@ use crate::openvpn::{Client, Server};
 use crate::plan::{Config, Ipv4Cidr, address_in, blocked_of, forward_of, internet_of};
 use crate::plan::{is_enabled, pool_of, security, simple, text, whom, words};
 
-/// Reads a router's choices, as far as the wizard knows them: secrets too.
+/// Reads a router's choices, as far as the wizard knows them, including secrets.
 pub fn read(config: &Config) -> Choices {
     Choices {
         format: FORMAT,
@@ -286,7 +286,7 @@ pub(crate) fn rule_of(interface: &str) -> String {
     format!("{interface}_in")
 }
 
-/// Returns the type of sections of peers: netifd looks for the interface's name in it.
+/// Returns the section type of an interface's peers: netifd finds the interface by this type.
 pub(crate) fn peers(interface: &str) -> String {
     format!("wireguard_{interface}")
 }

@@ -1,7 +1,7 @@
 //! The file of passwords, `/etc/shadow` (shadow(5)).
 
-/// Returns the file with another hash for a user's password, and the day of the change. `None`:
-/// there is no such user, or the hash is not valid.
+/// Returns the file with another hash for a user's password, and the day of the change. `None`: the
+/// user does not exist, or the hash is invalid.
 ///
 /// `day`: days since 1970.
 pub fn with_password(text: &[u8], user: &str, hash: &str, day: u64) -> Option<Vec<u8>> {

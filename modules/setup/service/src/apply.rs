@@ -72,14 +72,15 @@ pub fn put_in_place(
         .journal
         .begin(&wish, &waiting.files)
         .map_err(trouble)?;
-    // From here on the former files come back in any case, at the next start if not before.
+    // From here on the old files return in any case, at the next start at the latest.
     let number = pending.change.number;
     watchdog::start(how.config, number)
         .map_err(|error| undone(place, "cannot start the guard", &error))?;
     if let Err(error) = place.journal.apply(&pending) {
         return Err(undone(place, "cannot write the files", &error));
     }
-    // A firewall that receives such rules keeps the former ones, and loads none at the next start.
+    // A firewall that receives invalid rules keeps the old ones, and loads no rules at the next
+    // start.
     if let Some(Err(error)) = ruleset.map(|ruleset| ruleset.check()) {
         return Err(undone(place, "the firewall refuses its new rules", &error));
     }
@@ -134,7 +135,7 @@ pub fn apply(
     Ok(output.line(&output.toned(Tone::Warn, &text))?)
 }
 
-/// Puts the former files back, and returns the cause as an error.
+/// Restores the old files, and returns the cause as an error.
 fn undone(place: &ConfigStore, what: &str, cause: &dyn std::error::Error) -> Error {
     let hint = match place.journal.undo() {
         Ok(change) => match place.reload(&change) {
@@ -177,10 +178,10 @@ pub fn take_back(place: &ConfigStore, output: &mut Output<'_>) -> Result<(), Err
     Ok(())
 }
 
-/// Puts the former files back, if a change was not confirmed before the machine went off.
+/// Restores the old files, if a change was not confirmed before the machine went off.
 pub fn recover(place: &ConfigStore, output: &mut Output<'_>) -> Result<(), Error> {
     let recovered = match place.put_back_late() {
-        // The change is put aside: the next start goes on without a word.
+        // The change is set aside: the next start continues without a message.
         Err(ref refused @ JournalError::Refused { ref change, .. }) => {
             output.line(&output.toned(Tone::Warn, &sanitize(&refused.to_string())))?;
             Some(Change::clone(change))

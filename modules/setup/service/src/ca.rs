@@ -16,7 +16,7 @@ const CA: [&str; 2] = ["ca.crt", "ca.key"];
 const OWN: [&str; 2] = ["server.crt", "server.key"];
 const SHARED: &str = "tls-crypt.key";
 
-/// An authority with its files.
+/// A CA with its files.
 pub struct CertificateAuthority {
     /// Certificate of the authority.
     pub certificate: String,
@@ -79,7 +79,7 @@ impl CertificateAuthority {
                 made.certificate
             }
         };
-        // A reader of the former authority's key may have read this one, too.
+        // A reader of the old CA's key may have read this one, too.
         let shared = known(SHARED)?.filter(|text| !another && is_static_key(text));
         let is_new = another || shared.is_none();
         let tls_crypt = match shared {
@@ -154,7 +154,7 @@ mod x509 {
         pair.is_some_and(|pair| holds(certificate, &of_authority().key_identifier(&pair)))
     }
 
-    /// Returns true if a certificate contains these octets.
+    /// Returns true if a certificate contains these bytes.
     fn holds(certificate: &str, octets: &[u8]) -> bool {
         let text = || {
             let (_, rest) = certificate.split_once("-----BEGIN CERTIFICATE-----")?;
@@ -220,7 +220,7 @@ mod x509 {
     }
 }
 
-/// Never called without the feature: the plan reports what is lacking.
+/// Never called without the feature: the plan reports missing features.
 #[cfg(not(feature = "openvpn"))]
 mod x509 {
     use std::io;
@@ -316,8 +316,7 @@ mod tests {
         let third = CertificateAuthority::open(&folder).unwrap();
         assert_eq!(third.files.len(), 2);
         assert_eq!(third.certificate, first.certificate);
-        // Without its key it certifies nothing: another one comes in its place, with a server of
-        // its own.
+        // Without its key the CA signs nothing: a new CA replaces it, with a server of its own.
         std::fs::remove_file(folder.join("ca.key")).unwrap();
         let fourth = CertificateAuthority::open(&folder).unwrap();
         assert_eq!(fourth.files.len(), 5);

@@ -17,7 +17,7 @@ use super::keys;
 use runtime::Error;
 use runtime::output::qr;
 
-/// Keys and names that were made for clients.
+/// Generated keys and names of clients.
 #[derive(Default)]
 pub struct GeneratedKeys {
     /// WireGuard clients: index in the list, and private key.
@@ -168,7 +168,7 @@ pub fn following(folder: &Path, server: Option<&Server>) -> Result<Vec<FileChang
     let mut files = Vec::new();
     let wanted = server.map_or_else(Vec::new, Server::files);
     let mut paths = vec![folder.join("server.conf")];
-    // Each file there permits a client, whoever made the file.
+    // Each file there permits a client, regardless of its author.
     let entries = std::fs::read_dir(folder.join("clients")).into_iter();
     paths.extend(entries.flatten().flatten().map(|entry| entry.path()));
     paths.retain(|path| path.is_file());

@@ -18,7 +18,7 @@ use super::file::read;
 use super::ruleset::{Ruleset, concerns};
 use runtime::Error;
 
-/// Folder of OpenVPN, beside that of the configuration.
+/// Folder of OpenVPN, relative to the parent of the configuration.
 pub const OPENVPN: &str = "openvpn/weir";
 /// Folder of files that override those of the configuration, below the root.
 const OVERRIDES: &str = "var/run/uci";
@@ -102,7 +102,7 @@ impl ConfigStore {
                 before: Some(before),
                 after: Some(opened.package.text()),
             });
-            // The uncommitted change goes with the change, and comes back if that is undone.
+            // The uncommitted change is part of the change, and returns if that is undone.
             let path = self.changes.join(&name);
             let before = read(&path)?;
             waiting.files.push(FileChange {
@@ -201,8 +201,8 @@ impl ConfigStore {
 
     /// Returns the changes that restore the files as they were before a change.
     pub fn former(&self, number: u64) -> Result<StagedChanges, Error> {
-        // Some of OpenVPN's files follow from the configuration. Its keys do not: with former keys
-        // no present client could connect.
+        // Some of OpenVPN's files follow from the configuration. Its keys do not: with old keys no
+        // present client could connect.
         let ours = |path: &Path| path.starts_with(&self.root);
         let mut files = self.journal.before(number, ours).map_err(trouble)?;
         let (server, notes) = self.keep_out(&mut files)?;
@@ -227,8 +227,8 @@ impl ConfigStore {
         })
     }
 
-    /// Removes clients from former files that may not come in by OpenVPN now. Returns the resulting
-    /// server, and notes.
+    /// Removes clients from old files that are no longer permitted in OpenVPN. Returns the
+    /// resulting server, and notes.
     fn keep_out(
         &self,
         files: &mut Vec<FileChange>,
@@ -266,8 +266,8 @@ impl ConfigStore {
         Ok((Server::of(&former), gone.into_iter().map(note).collect()))
     }
 
-    /// Puts the former files back if a change was not confirmed in time, and reloads services: the
-    /// guard does not, if this is faster.
+    /// Restores the old files if a change was not confirmed in time, and reloads services: the
+    /// watchdog does not, if this method is faster.
     pub fn recover(&self) -> Result<Option<Change>, Error> {
         match self.put_back_late().transpose() {
             Some(back) => Ok(Some(self.reload_back(back)?.0)),
@@ -275,8 +275,8 @@ impl ConfigStore {
         }
     }
 
-    /// Puts the former files back if a change was not confirmed in time; does not reload services.
-    /// The error carries the change, if a file stays as it is.
+    /// Restores the old files if a change was not confirmed in time; does not reload services. The
+    /// error carries the change, if a file stays as it is.
     pub fn put_back_late(&self) -> Result<Option<Change>, JournalError> {
         self.journal.recover(&setup_core::now()?)
     }
@@ -286,7 +286,7 @@ impl ConfigStore {
         self.reload_back(self.journal.undo())
     }
 
-    /// Reloads services for a change that was taken back, as far as it was.
+    /// Reloads services for a change that was undone, as far as it was.
     fn reload_back(
         &self,
         back: Result<Change, JournalError>,
@@ -335,7 +335,7 @@ impl ConfigStore {
         Ruleset::of(self.etc().parent().unwrap_or(Path::new("/")))
     }
 
-    /// Reloads services. Returns a note if there is no program for that.
+    /// Reloads services. Returns a note if the system has no program for that.
     pub fn reload(&self, change: &Change) -> Result<Option<String>, Error> {
         if !self.reload.exists() {
             let reload = self.reload.display();

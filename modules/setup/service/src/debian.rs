@@ -38,7 +38,7 @@ pub struct DebianArgs {
 /// Renders the configuration in `config`, and reloads services whose files changed.
 ///
 /// A service that could not be reloaded is reloaded by the next call, even without changed files:
-/// when the former configuration comes back, every service that was touched takes it.
+/// when the old configuration returns, every affected service reads it.
 pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<(), Error> {
     let outcome = render(config)?;
     let named = |at: &str| {

@@ -15,7 +15,7 @@ use runtime::output::{Output, Tone, sanitize};
 /// Bytes of the longest document.
 const LONGEST: u64 = 256 * 1024;
 
-/// What `export` takes.
+/// Options of `export`.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
     /// Leave out passwords and keys: the document may then be published
@@ -29,7 +29,7 @@ pub struct ExportArgs {
     qr: bool,
 }
 
-/// What `import` takes.
+/// Options of `import`.
 #[derive(Args, Debug)]
 pub struct ImportArgs {
     /// Document to apply; `-` is standard input

@@ -11,7 +11,7 @@ use setup_core::plan::{Config, Facts, Ipv4Cidr, Policy};
 use super::radios::{self, program};
 use runtime::Error;
 
-/// The newest release of OpenWrt whose options are known.
+/// The newest known release of OpenWrt.
 const NEWEST: u16 = 25;
 /// The oldest release.
 const OLDEST: u16 = 23;
@@ -133,8 +133,8 @@ fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Ipv4Cidr> {
         .collect()
 }
 
-/// Returns devices of the uplink, by the configuration and by the kernel's table of routes. Leaves
-/// the LAN's device out, also on an access point, whose default route leads there.
+/// Returns devices of the uplink, by the configuration and by the kernel's routes. Excludes the
+/// LAN's device, also on an access point, whose default route leads there.
 fn uplink_devices(config: &Config, board: Option<String>, routes: &str) -> Vec<String> {
     let device = config.device("wan").or(board);
     let mut devices: Vec<String> = device.into_iter().collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use runtime::Error;
 
-/// Reads a file. `None`: there is no such file.
+/// Reads a file. `None`: the file does not exist.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match std::fs::read(path) {
         Ok(text) => Ok(Some(text)),

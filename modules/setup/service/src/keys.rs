@@ -12,7 +12,7 @@ pub struct Pair {
     pub public: String,
 }
 
-/// Random octets.
+/// Random bytes.
 pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut octets = [0; N];
     getrandom::fill(&mut octets).map_err(io::Error::other)?;

@@ -35,7 +35,7 @@ pub struct RouterState {
     pub choices: Choices,
 }
 
-/// A plan, and what it needs.
+/// A plan, and its inputs.
 pub struct PreparedPlan {
     pub plan: Plan,
     pub lines: Vec<Line>,
@@ -73,7 +73,7 @@ impl PreparedPlan {
         }
     }
 
-    /// Returns the name of a client whose key was made here.
+    /// Returns the name of a client whose key is missing because it was generated here.
     pub fn without_key(&self) -> Option<&str> {
         let (first, _) = self.made.wireguard.first()?;
         let client = self
@@ -131,7 +131,7 @@ impl Planner {
         })
     }
 
-    /// Plans for the page, whose user may set up a router for the first time: the setup is refused
+    /// Plans for the page, whose user may set up a router for the first time: refuses the setup
     /// while the administrator has no password.
     pub fn plan_whole(&self, choices: &Choices) -> Result<PreparedPlan, Error> {
         let mut planned = self.plan(choices)?;

@@ -28,7 +28,7 @@ struct Hardware {
     mac: String,
 }
 
-/// Reads the radios. `openwrt`: true on OpenWrt; `year`: OpenWrt release whose options are taken.
+/// Reads the radios. `openwrt`: true on OpenWrt; `year`: OpenWrt release of the options.
 pub fn read_radios(config: &Config, (openwrt, year): (bool, u16)) -> Vec<Radio> {
     let names: Vec<String> = config
         .of_type("wireless", "wifi-device")

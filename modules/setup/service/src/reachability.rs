@@ -1,5 +1,5 @@
-//! Tests how far the router reaches the Internet, for the user who has to confirm a change. Asks no
-//! strangers: only its own gateway and name servers.
+//! Tests how far the router reaches the Internet, for the user who has to confirm a change.
+//! Contacts only the router's own gateway and name servers.
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -16,7 +16,7 @@ use super::config_store::ConfigStore;
 const PATIENCE: Duration = Duration::from_millis(1000);
 /// Most servers to ask: as many as resolv.conf(5) may name.
 const SERVERS: usize = 3;
-/// Port without a service (RFC 863): a datagram to it makes the kernel look for the neighbour.
+/// Port without a service (RFC 863): a datagram to it makes the kernel resolve the neighbour.
 const DISCARD: u16 = 9;
 const DNS: u16 = 53;
 /// Most bytes of resolv.conf(5) that are read.
@@ -131,7 +131,7 @@ fn servers(text: &str) -> Vec<IpAddr> {
     text.lines().filter_map(server).take(SERVERS).collect()
 }
 
-/// Makes the kernel look for a neighbour.
+/// Makes the kernel resolve a neighbour.
 fn knock(gateway: Ipv4Addr) {
     if gateway.is_unspecified() {
         return;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Time for the firewall to load its rules after services were notified.
 const LOADING: Duration = Duration::from_secs(5);
-/// Bytes of what the firewall says that are shown.
+/// Maximum bytes of the firewall's output that are shown.
 const SHOWN: usize = 400;
 
 /// OpenWrt's firewall, fw4.
@@ -18,7 +18,7 @@ pub struct Ruleset {
 }
 
 impl Ruleset {
-    /// Returns the firewall below a root. `None`: there is no fw4.
+    /// Returns the firewall below a root. `None`: fw4 is not installed.
     pub fn of(root: &Path) -> Option<Ruleset> {
         let fw4 = root.join("sbin/fw4");
         fw4.exists().then(|| Ruleset {

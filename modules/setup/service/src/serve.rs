@@ -33,7 +33,7 @@ use runtime::output::qr;
 
 /// Default of the seconds in which a change has to be confirmed.
 const WITHIN: u64 = 120;
-/// Interval of looks for a change that has waited for too long: its maker may be gone.
+/// Interval of checking for a change that is overdue: its process may have ended.
 const LOOKS: Duration = Duration::from_secs(1);
 /// Time for an answer to reach the client before the router's address changes.
 const ANSWERED: Duration = Duration::from_secs(1);
@@ -79,7 +79,8 @@ pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
     ended
 }
 
-/// Undoes unconfirmed changes, for ever: a second safeguard, beside the guard of each change.
+/// Undoes unconfirmed changes, for ever: a second safeguard, in addition to the watchdog of each
+/// change.
 async fn guard(place: &ConfigStore) {
     loop {
         let change = match place.put_back_late() {
@@ -176,7 +177,7 @@ impl Server {
             let change = apply::put_in_place(&desk.place, &waiting, &how)?;
             let place = desk.place;
             let same = change.clone();
-            // The answer goes first: it contains the router's new address, and files shown once.
+            // The answer is sent first: it contains the router's new address, and files shown once.
             std::thread::spawn(move || {
                 std::thread::sleep(ANSWERED);
                 if let Err(error) = apply::reload_services(&place, &same) {

@@ -1,4 +1,4 @@
-//! `weir uci`: what OpenWrt's `uci` does, with the same words, output and exit codes.
+//! `weir uci`: the function of OpenWrt's `uci`, with the same arguments, output and exit codes.
 
 mod commands;
 mod options;
@@ -32,7 +32,7 @@ pub struct UciArgs {
     words: Vec<OsString>,
 }
 
-/// Does what the words say.
+/// Executes the arguments.
 ///
 /// # Errors
 /// [`Error::Code`] with the exit code of `uci`.

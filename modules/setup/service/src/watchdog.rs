@@ -1,5 +1,5 @@
-//! Guard that puts the former files back unless a change is confirmed: a separate process, since
-//! the change may cut off the terminal from which it was made.
+//! Watchdog that restores the old files unless a change is confirmed: a separate process, since the
+//! change may cut off the terminal from which it was made.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use setup_core::JournalError;
 use super::config_store::{ConfigStore, trouble};
 use runtime::Error;
 
-/// Interval of looks.
+/// Interval of checks.
 const LOOKS: Duration = Duration::from_millis(250);
 
 /// Starts the guard.

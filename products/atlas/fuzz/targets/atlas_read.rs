@@ -24,7 +24,7 @@ latitude = ["at.1"]
 formats = ["%d.%m.%Y"]
 "#;
 
-/// Mappings, chosen by the first octet of the input.
+/// Mappings, chosen by the first byte of the input.
 static MAPPINGS: LazyLock<[Mapping; 3]> = LazyLock::new(|| {
     [
         Mapping::named("freifunk").unwrap(),

@@ -20,7 +20,7 @@ pub(super) fn rounded(value: f64) -> i64 {
     (value + 0.5).floor() as i64
 }
 
-/// Two digits behind the point: more are noise, and cost octets.
+/// Two digits behind the point: more are noise, and cost bytes.
 pub(super) fn hundredths(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }

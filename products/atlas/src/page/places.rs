@@ -288,7 +288,7 @@ pub(crate) fn stem(chart: &str, asked: &ChartQuery) -> String {
     }
 }
 
-/// A key as a file's name: letters, digits and `-` as they are, any other octet as `_` and its
+/// A key as a file's name: letters, digits and `-` as they are, any other byte as `_` and its
 /// number, so that no two are the same.
 fn community(key: &str) -> String {
     let mut name = String::from("community/");

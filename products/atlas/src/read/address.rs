@@ -19,9 +19,9 @@ use crate::error::Error;
 
 /// User agent of requests.
 const AGENT: &str = concat!("weir-atlas/", env!("CARGO_PKG_VERSION"));
-/// Largest answer of an address, in octets.
+/// Largest answer of an address, in bytes.
 const SENT: u64 = 4 << 30;
-/// Largest file of certificates, in octets.
+/// Largest file of certificates, in bytes.
 const FILE: u64 = 8 << 20;
 
 /// Returns true if a place is an address with a scheme.
@@ -62,7 +62,7 @@ pub(crate) fn agent(address: &str, pace: Pace) -> Result<Agent, Error> {
     }
     Ok(Agent::config_builder()
         .user_agent(AGENT)
-        // The answer is unpacked here: ureq would wait for a slow sender of single octets.
+        // The answer is unpacked here: ureq would wait for a slow sender of single bytes.
         .accept_encoding("gzip")
         .tls_config(tls.build())
         .timeout_connect(Some(pace.answer))
@@ -116,13 +116,13 @@ pub(crate) struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// Returns the body, which fails beyond `most` octets.
+    /// Returns the body, which fails beyond `most` bytes.
     pub(crate) fn of(answer: Response<Body>, pace: Pace, most: u64) -> Self {
         let packed = answer.headers().get(header::CONTENT_ENCODING);
         let packed = packed.is_some_and(|how| how.as_bytes().eq_ignore_ascii_case(b"gzip"));
         let failed = Rc::default();
         let steady = Steady {
-            // A further octet distinguishes a truncated body from a complete one.
+            // A further byte distinguishes a truncated body from a complete one.
             inner: answer
                 .into_body()
                 .into_reader()

@@ -16,11 +16,11 @@ use crate::error::Error;
 /// Limits of reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Largest unpacked file, in octets. Each file is in memory as a whole.
+    /// Largest unpacked file, in bytes. Each file is in memory as a whole.
     pub file: u64,
-    /// Largest unpacked archive, in octets.
+    /// Largest unpacked archive, in bytes.
     pub archive: u64,
-    /// Largest ratio of unpacked to packed size, from `loose` octets on.
+    /// Largest ratio of unpacked to packed size, from `loose` bytes on.
     pub ratio: u64,
     /// See `ratio`.
     pub loose: u64,
@@ -66,7 +66,7 @@ const FILES: u64 = 1_000_000;
 const WRONG: u64 = 100;
 /// Depth of nested archives: one within another.
 const DEPTH: usize = 2;
-/// Largest long name in an archive, and other metadata of a file there, in octets.
+/// Largest long name in an archive, and other metadata of a file there, in bytes.
 const NAME: u64 = 64 << 10;
 /// Memory limit of xz: the need of `xz -9`, and some.
 const XZ: u64 = 80 << 20;
@@ -107,7 +107,7 @@ pub fn open(
 
 struct Opened<'o, 'v> {
     limits: &'o Limits,
-    /// Octets read, and octets unpacked from them.
+    /// Bytes read, and bytes unpacked from them.
     packed: Rc<Cell<u64>>,
     unpacked: Rc<Cell<u64>>,
     /// Entries of archives.
@@ -329,7 +329,7 @@ pub(crate) fn wanted(path: &str) -> bool {
     !name.starts_with('.') && ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
-/// Reader that counts its octets.
+/// Reader that counts its bytes.
 struct Counted<'r> {
     inner: &'r mut dyn Read,
     count: Rc<Cell<u64>>,

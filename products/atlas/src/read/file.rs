@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Reads a file of at most `most` octets. A device may be endless and has no length.
+/// Reads a file of at most `most` bytes. A device may be endless and has no length.
 pub(super) fn whole_file(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let wrong = |why: String| Error::Asked(format!("{}: {why}", path.display()));
     if !path.metadata().map_err(Error::file(path))?.is_file() {

@@ -31,9 +31,9 @@ const PACE: Pace = Pace {
     window: Duration::from_secs(30),
     whole: Duration::from_secs(120),
 };
-/// Octets that it may have, as it is sent.
+/// Bytes that it may have, as it is sent.
 const SENT: u64 = 64 << 20;
-/// Octets of a header that is kept.
+/// Bytes of a header that is kept.
 const HEADER: usize = 1000;
 
 /// A directory that is asked again and again.

@@ -69,7 +69,7 @@ pub struct Progress {
     pub entries: u64,
     /// Lines for the ledger.
     pub remarks: u64,
-    /// Octets, unpacked.
+    /// Bytes, unpacked.
     pub octets: u64,
 }
 

@@ -22,7 +22,7 @@ pub const BUILT_IN: [(&str, &str); 2] = [
     ),
 ];
 
-/// Octets of a file with a mapping.
+/// Bytes of a file with a mapping.
 const FILE: u64 = 1 << 20;
 
 /// Format of a directory.

@@ -13,7 +13,7 @@ pub(super) const AUTHORITIES: &str = "SSL_CERT_FILE";
 pub struct Pace {
     /// Time until the answer begins.
     pub answer: Duration,
-    /// Least number of octets within each `window` of waiting.
+    /// Least number of bytes within each `window` of waiting.
     pub least: u64,
     /// See `least`.
     pub window: Duration,

@@ -10,7 +10,7 @@ use super::mapping::{Format, Mapping};
 
 /// Number of entries up to which a file is checked closely: other files have few members.
 const FEW: usize = 20;
-/// Octets of a node that are parsed to recognise a node.
+/// Bytes of a node that are parsed to recognise a node.
 const NODE: usize = 64 << 10;
 
 const NOTHING: &str = "this is not a directory: no entry has a number of nodes; describe another \

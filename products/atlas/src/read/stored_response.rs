@@ -10,7 +10,7 @@ use ureq::http::HeaderValue;
 use crate::error::Error;
 use crate::store::{Digest, plain_file};
 
-/// Octets that such a file may have.
+/// Bytes that such a file may have.
 const MOST: u64 = 16 << 10;
 
 /// An answer.

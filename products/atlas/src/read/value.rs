@@ -145,8 +145,8 @@ pub(crate) fn halved(raw: &str) -> bool {
     waits
 }
 
-/// A text of octets that may not be one. Half a surrogate, as UTF-8 would write it, has as many
-/// octets as the replacement character.
+/// A text of bytes that may not be one. Half a surrogate, as UTF-8 would write it, has as many
+/// bytes as the replacement character.
 pub(crate) fn text(octets: Cow<'_, [u8]>) -> String {
     let mut octets = octets.into_owned();
     for at in 2..octets.len() {
@@ -160,14 +160,14 @@ pub(crate) fn text(octets: Cow<'_, [u8]>) -> String {
     }
 }
 
-/// Returns true if octets have half a surrogate, as UTF-8 would write it.
+/// Returns true if bytes have half a surrogate, as UTF-8 would write it.
 pub(crate) fn has_half(octets: &[u8]) -> bool {
     octets
         .windows(2)
         .any(|two| two[0] == 0xed && two[1] >= 0xa0)
 }
 
-/// Octets of a text: serde_json then lets half a surrogate pass.
+/// Bytes of a text: serde_json then lets half a surrogate pass.
 pub(crate) struct RawBytes;
 
 impl<'de> Visitor<'de> for RawBytes {

@@ -50,7 +50,7 @@ pub(crate) struct Settings {
     pub public_metrics: bool,
     /// Proxies that may report their clients.
     pub proxies: Proxies,
-    /// Largest cache of answers and figures, in octets.
+    /// Largest cache of answers and figures, in bytes.
     pub cache: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Cache of computed values: bounded by octets, the least recently used is dropped.
+//! Cache of computed values: bounded by bytes, the least recently used is dropped.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Answers, or figures, of one state of the store.
 #[derive(Debug)]
 pub(crate) struct Cache<T> {
-    /// Octets.
+    /// Bytes.
     most: usize,
     held: usize,
     values: HashMap<Arc<str>, Kept<T>>,
@@ -19,7 +19,7 @@ pub(crate) struct Cache<T> {
 struct Kept<T> {
     /// Turn of the last use.
     used: u64,
-    /// Octets, with its key.
+    /// Bytes, with its key.
     weight: usize,
     value: Arc<T>,
 }
@@ -49,7 +49,7 @@ impl<T> Cache<T> {
         Some(Arc::clone(&kept.value))
     }
 
-    /// Keeps a value of so many octets, unless it is as large as many others.
+    /// Keeps a value of so many bytes, unless it is as large as many others.
     pub fn put(&mut self, version: i64, key: &str, octets: usize, value: Arc<T>) {
         self.be_of(version);
         let weight = octets + 2 * key.len();
@@ -78,7 +78,7 @@ impl<T> Cache<T> {
         }
     }
 
-    /// Octets in it.
+    /// Bytes in it.
     pub fn held(&self) -> usize {
         self.held
     }

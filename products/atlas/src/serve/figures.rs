@@ -16,7 +16,7 @@ use crate::figure::Figure;
 pub(crate) struct Figures(Mutex<Cache<Figure>>);
 
 impl Figures {
-    /// Creates a cache of at most so many octets.
+    /// Creates a cache of at most so many bytes.
     pub fn new(most: usize) -> Self {
         Self(Mutex::new(Cache::new(most)))
     }
@@ -50,7 +50,7 @@ impl Figures {
         Ok(figure)
     }
 
-    /// Octets in it.
+    /// Bytes in it.
     pub fn held(&self) -> usize {
         self.0.lock().map_or(0, |cache| cache.held())
     }

@@ -20,16 +20,16 @@ use super::app::App;
 use super::connection_limiter::{ConnectionPermit, MOST};
 use super::timeout_stream::TimeoutStream;
 
-/// Header lines of a request, and octets of all of them with the first line.
+/// Header lines of a request, and bytes of all of them with the first line.
 const HEADERS: usize = 64;
 const HEAD: usize = 32 * 1024;
 /// Timeout of a request, and of the wait for the next one.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// Timeout for a client that takes nothing of its answer.
 const STALL_TIME: Duration = Duration::from_secs(20);
-/// Least rate of a client, in octets a second, against slow reading.
+/// Least rate of a client, in bytes a second, against slow reading.
 const LEAST: u32 = 8 << 10;
-/// Send buffer of each connection, in octets: the kernel would take megabytes.
+/// Send buffer of each connection, in bytes: the kernel would take megabytes.
 pub(super) const SENT: usize = 128 << 10;
 /// Timeout of idle connections and partial requests in a crowd.
 const CROWDED: Duration = Duration::from_secs(1);

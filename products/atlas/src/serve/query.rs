@@ -118,7 +118,7 @@ fn csv(answer: &Answer) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Largest query in an address, in octets; the engine has its own limit.
+/// Largest query in an address, in bytes; the engine has its own limit.
 const LONGEST: usize = 32 << 10;
 
 #[cfg(test)]

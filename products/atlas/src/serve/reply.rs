@@ -123,7 +123,7 @@ impl Reply {
         }
     }
 
-    /// The octets it takes in memory.
+    /// The bytes it takes in memory.
     pub fn weight(&self) -> usize {
         self.body.len() + self.gzip.as_ref().map_or(0, Bytes::len) + 200
     }

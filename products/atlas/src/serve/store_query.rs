@@ -157,7 +157,7 @@ fn of_the_ledger(store: &Connection, error: Error) -> Error {
     Error::Unready(format!("the ledger is damaged ({error}): charts are right"))
 }
 
-/// Largest search text, in octets.
+/// Largest search text, in bytes.
 const WORDS: usize = 200;
 
 /// The values of these parameters, beside language and colours; others are errors that name them.

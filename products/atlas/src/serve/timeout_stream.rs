@@ -15,9 +15,9 @@ use tokio::time::{Instant, Sleep, sleep};
 pub(crate) struct TimeoutStream<S> {
     stream: S,
     patience: Duration,
-    /// Octets a second.
+    /// Bytes a second.
     least: u32,
-    /// Remaining patience: octets taken add to it, up to the limit.
+    /// Remaining patience: bytes taken add to it, up to the limit.
     left: Duration,
     /// Start of the current wait and its timer, while a write waits.
     waits: Option<(Instant, Pin<Box<Sleep>>)>,
@@ -102,7 +102,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // All octets seem to be taken: the next answer starts with full patience.
+        // All bytes seem to be taken: the next answer starts with full patience.
         self.left = self.patience;
         self.unsent.store(false, Ordering::Relaxed);
         Pin::new(&mut self.stream).poll_flush(context)

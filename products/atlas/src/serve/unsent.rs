@@ -8,13 +8,13 @@ use hyper::body::Bytes;
 use crate::client::Client;
 use crate::fair_queue::Refused;
 
-/// Limits in octets in total and for a client; a single answer may be larger.
+/// Limits in bytes in total and for a client; a single answer may be larger.
 const MOST: usize = 24 << 20;
 const MOST_EACH: usize = 8 << 20;
 /// Answers up to this size are not counted: there is room for one per connection.
 const SMALL: usize = 32 << 10;
 
-/// Octets that were not taken yet.
+/// Bytes that were not taken yet.
 #[derive(Debug, Default)]
 pub(super) struct UnsentBytes {
     state: Mutex<State>,
@@ -53,7 +53,7 @@ impl Drop for Counted {
 }
 
 impl UnsentBytes {
-    /// Counts an answer's octets, if there is room for them.
+    /// Counts an answer's bytes, if there is room for them.
     pub fn count(self: &Arc<Self>, client: Client, octets: Bytes) -> Result<Bytes, Refused> {
         let size = octets.len();
         if size <= SMALL {
@@ -78,7 +78,7 @@ impl UnsentBytes {
         }))
     }
 
-    /// Returns the total in octets.
+    /// Returns the total in bytes.
     pub fn octets(&self) -> usize {
         self.state().all
     }

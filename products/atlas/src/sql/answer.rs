@@ -77,7 +77,7 @@ fn read_rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<Cell>>, D::Er
 }
 
 impl Answer {
-    /// Octets that it takes in memory, about.
+    /// Bytes that it takes in memory, about.
     pub(super) fn weight(&self) -> usize {
         let cells = self.rows.iter().flatten();
         let texts: usize = cells

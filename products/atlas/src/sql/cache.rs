@@ -12,7 +12,7 @@ const MOST: usize = 1000;
 /// Cache of answers of one version of the store, by query; the least recently used are dropped.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// Limit in octets.
+    /// Limit in bytes.
     room: usize,
     held: usize,
     version: i64,

@@ -39,7 +39,7 @@ pub(super) fn confine(limits: &Limits) -> Result<(), String> {
 }
 
 /// Time, memory, open files, and sizes of files that are written. `open`: numbers that files which
-/// are opened from here on may have; `addresses`: octets.
+/// are opened from here on may have; `addresses`: bytes.
 pub(super) fn bound(limits: &Limits, open: u64, addresses: u64) -> Result<(), String> {
     let seconds = u64::from(limits.seconds) + 1;
     for (resource, soft, hard) in [

@@ -20,7 +20,7 @@ use crate::figure::Cell;
 const VIEWS: &str = include_str!("duckdb.sql");
 /// Files that it may have open: those of all years, and its libraries.
 const FILES: u64 = 100;
-/// Address space that DuckDB needs beside the query's memory, in octets.
+/// Address space that DuckDB needs beside the query's memory, in bytes.
 pub(super) const ADDRESSES: u64 = 256 << 20;
 
 /// Finds the program in the usual folders. A launcher (such as pip's) cannot be confined.

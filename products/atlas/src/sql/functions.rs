@@ -5,10 +5,10 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result};
 
-/// Largest pattern, and largest compiled form, in octets.
+/// Largest pattern, and largest compiled form, in bytes.
 const PATTERN: usize = 1000;
 const COMPILED: usize = 1 << 20;
-/// Octets of the engine's memory for each number of which a percentile is taken: numbers are copied
+/// Bytes of the engine's memory for each number of which a percentile is taken: numbers are copied
 /// when their list grows.
 const OCTETS: u64 = 32;
 

@@ -2,16 +2,16 @@
 
 use crate::error::Error;
 
-/// Largest query, in octets.
+/// Largest query, in bytes.
 pub(super) const QUERY: usize = 16 << 10;
 /// Largest number of columns.
 pub(super) const COLUMNS: i32 = 200;
-/// Largest text, and largest row during computation, in octets.
+/// Largest text, and largest row during computation, in bytes.
 pub(super) const TEXT: i32 = 1 << 20;
 
 const MIB: u64 = 1 << 20;
 
-/// Limits of a query. Beyond a limit the result is an error, or, for rows and octets, an answer
+/// Limits of a query. Beyond a limit the result is an error, or, for rows and bytes, an answer
 /// marked as truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -23,7 +23,7 @@ pub struct Limits {
     pub cells: usize,
     /// Size of the answer as JSON.
     pub octets: usize,
-    /// Octets that the engine may use.
+    /// Bytes that the engine may use.
     pub memory: u64,
 }
 
@@ -59,7 +59,7 @@ impl Limits {
         }
     }
 
-    /// Octets of addresses that the whole process may have: program, stack and answer too.
+    /// Bytes of addresses that the whole process may have: program, stack and answer too.
     pub(super) fn addresses(&self) -> u64 {
         self.memory + 2 * self.octets as u64 + 128 * MIB
     }

@@ -49,7 +49,7 @@ pub(super) fn stamps(data: &Path) -> u64 {
     all.finish()
 }
 
-/// Returns a defect of the files, after reading all octets.
+/// Returns a defect of the files, after reading all bytes.
 pub(super) fn fault(data: &Path) -> Option<String> {
     let fix = format!("remove the folder {FOLDER}, which is then created again");
     let wrong = |name: &str, what: String| Some(format!("{FOLDER}/{name} {what}: {fix}"));

@@ -18,7 +18,7 @@ use crate::error::Error;
 
 /// Beyond the query's own time: to start, to write the answer.
 const GRACE: Duration = Duration::from_secs(2);
-/// Octets of errors that are read.
+/// Bytes of errors that are read.
 const ERRORS: u64 = 16 << 10;
 
 /// A process that waits for its query. The drop kills the process.

@@ -25,7 +25,7 @@ pub struct Settings {
     pub patience: Duration,
     /// Path of DuckDB; `None`: not installed.
     pub duckdb: Option<PathBuf>,
-    /// Largest cache of answers, in octets.
+    /// Largest cache of answers, in bytes.
     pub cache: usize,
     /// Least interval of copies of the store; `None`: each query uses the current store, however
     /// long the copy takes.

@@ -19,7 +19,7 @@ pub const FILE: &str = "atlas.db";
 const APPLICATION: i64 = 0x5741_746c;
 /// Version of the tables. Others are refused, as a new import is quick.
 const TABLES: i64 = 2;
-/// Octets that each reader maps at most. Of 32 bits there are 4 GB of addresses for all of them.
+/// Bytes that each reader maps at most. Of 32 bits there are 4 GB of addresses for all of them.
 const MAPPED: u64 = match cfg!(target_pointer_width = "32") {
     true => 64 << 20,
     false => 4 << 30,

@@ -18,7 +18,7 @@ use crate::snapshot::{Remark, Snapshot, Status};
 /// Digest of a file's content.
 pub type Digest = [u8; 32];
 
-/// Adds snapshots to a store. They stay in memory until [`Self::commit`]: some 40 octets an entry,
+/// Adds snapshots to a store. They stay in memory until [`Self::commit`]: some 40 bytes an entry,
 /// beside new names.
 ///
 /// The order of snapshots does not matter, and none counts twice. Of two entries of a community in

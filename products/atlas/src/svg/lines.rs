@@ -14,7 +14,7 @@ use series::{Band, Drawing, Place};
 
 /// Largest number of series drawn, and of hidden ones named: more cannot be distinguished.
 const SERIES: usize = 24;
-/// Largest size of all series in a picture, in octets.
+/// Largest size of all series in a picture, in bytes.
 const OCTETS: usize = 90_000;
 
 /// Draws the series.
@@ -176,7 +176,7 @@ fn bands(lines: &Lines, shown: &[&Entry]) -> Vec<Band> {
     bands
 }
 
-/// The series, as finely as their room in octets allows.
+/// The series, as finely as their room in bytes allows.
 fn fitting(
     canvas: &Canvas,
     shown: &[&Entry],

@@ -1,4 +1,4 @@
-//! The server, asked over real sockets by a client that says every octet itself.
+//! The server, asked over real sockets by a client that says every byte itself.
 
 mod charts;
 mod clients;

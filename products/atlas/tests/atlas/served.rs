@@ -1,5 +1,5 @@
 //! A server of the real program on a port that the system chooses, and a client that says every
-//! octet itself.
+//! byte itself.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

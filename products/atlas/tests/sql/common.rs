@@ -100,7 +100,7 @@ pub fn first(answer: &Result<Arc<Answer>, Error>) -> String {
     }
 }
 
-/// Returns a worker's answer to these octets.
+/// Returns a worker's answer to these bytes.
 pub fn worker(folder: &Directory, query: &[u8]) -> String {
     let mut child = Command::new(PROGRAM)
         .args(["sql-worker", "--seconds=1"])

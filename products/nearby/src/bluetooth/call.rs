@@ -176,7 +176,7 @@ async fn open(
     Ok(())
 }
 
-/// Octets of a frame on a link that can so much.
+/// Bytes of a frame on a link that can so much.
 pub fn octets(mtu: usize) -> usize {
     mtu.saturating_sub(3).clamp(crate::v2::FRAME, LONGEST)
 }

@@ -27,7 +27,7 @@ use crate::Id;
 use crate::v2::channel::{self, FRAME, Reader};
 use crate::v2::frame::{Control, Frame};
 
-/// Receive size of a channel, in octets: a frame and its length.
+/// Receive size of a channel, in bytes: a frame and its length.
 const TAKES: u16 = FRAME as u16 + 4;
 /// Backlog of connections that wait for accept.
 const BACKLOG: u32 = 4;
@@ -166,7 +166,7 @@ impl Gatt for CharacteristicWriter {
     }
 
     /// Writes one frame. The writer itself refuses more than the link's initial frame size: a
-    /// caller may announce more later, and 20 octets always fit.
+    /// caller may announce more later, and 20 bytes always fit.
     async fn put(&self, frame: &[u8]) -> io::Result<()> {
         loop {
             self.sendable().await?;
@@ -203,7 +203,7 @@ pub struct Transport<S, G> {
     pub link: u32,
     pub own: Id,
     pub gatt: G,
-    /// Size of a frame by GATT, in octets; it grows when the peer announces more.
+    /// Size of a frame by GATT, in bytes; it grows when the peer announces more.
     pub frame: Arc<AtomicUsize>,
     /// True while a channel carries the frames: notifications are then for other devices.
     pub carried: Arc<AtomicBool>,

@@ -28,7 +28,7 @@ pub enum BluetoothEvent {
     Whole(u32, Vec<u8>),
     /// A channel with longer frames opened beside the connection, or closed.
     Channel(u32, bool),
-    /// The frame size of a connection changed, in octets.
+    /// The frame size of a connection changed, in bytes.
     Frames(u32, usize),
     /// A frame was written to a connection.
     Written(u32),
@@ -43,7 +43,7 @@ pub struct NewConnection {
     pub format: Format,
     pub caller: bool,
     pub id: Option<Id>,
-    /// Octets of a frame.
+    /// Bytes of a frame.
     pub frame: usize,
     /// Queue of frames to write.
     pub writer: mpsc::Sender<Vec<u8>>,

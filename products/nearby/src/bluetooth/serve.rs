@@ -197,7 +197,7 @@ fn v2(
     }
 }
 
-/// A write: address and MTU of the writer, and the octets.
+/// A write: address and MTU of the writer, and the bytes.
 type Write = ((Address, usize), Vec<u8>);
 
 /// Connections of v2 that others made.
@@ -218,7 +218,7 @@ struct End {
     since: Instant,
     /// Frames to send, until there is a socket or a channel.
     frames: Option<mpsc::Receiver<Vec<u8>>>,
-    /// Octets of a frame.
+    /// Bytes of a frame.
     frame: Arc<AtomicUsize>,
     /// The socket by which it is notified, when it has one.
     gatt: Arc<OnceLock<CharacteristicWriter>>,

@@ -11,7 +11,7 @@ const LINES: usize = 100;
 #[derive(Debug, Default)]
 pub struct Input {
     text: String,
-    /// Cursor, in octets; between two letters.
+    /// Cursor, in bytes; between two letters.
     at: usize,
     before: Vec<String>,
     /// Index of the line shown, counted from the latest.

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use crate::daemon::village::{NodeAddress, Settings};
 use crate::village::Secret;
 
-/// Octets of the file at most: its line has fewer.
+/// Bytes of the file at most: its line has fewer.
 const LONGEST: u64 = 1024;
 
 /// Who else is reached, by IP.

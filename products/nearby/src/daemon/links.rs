@@ -52,7 +52,7 @@ impl Link {
         self.format
     }
 
-    /// Writes the next frame, requested only if there is room. Returns its size in octets, or
+    /// Writes the next frame, requested only if there is room. Returns its size in bytes, or
     /// `None`.
     pub fn write(&mut self, next: impl FnOnce() -> Option<Vec<u8>>) -> Option<usize> {
         let held = self.held.take();

@@ -96,7 +96,7 @@ impl Counts {
         *self.read.entry(format.name()).or_default() += octets as u64;
     }
 
-    /// Counts octets written to a peer.
+    /// Counts bytes written to a peer.
     pub fn wrote(&mut self, format: Format, octets: usize) {
         *self.written.entry(format.name()).or_default() += octets as u64;
     }

@@ -17,7 +17,7 @@ impl Names {
     pub fn note(&mut self, profile: Profile) {
         let id = profile.node.id();
         let newer = match self.0.get(&id) {
-            // Another key may begin with the same octets: the first one stays.
+            // Another key may begin with the same bytes: the first one stays.
             Some(known) => known.node == profile.node && known.version <= profile.version,
             None => self.0.len() < MOST,
         };

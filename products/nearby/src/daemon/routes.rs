@@ -9,11 +9,11 @@ use crate::envelope::LONGEST_TEXT as LONGEST;
 use crate::machine::Recipients;
 use api::{AccessLevel, ApiRequest, Method, Problem, Response, ResponseFuture, Route, Routes};
 
-/// Largest request body, in octets: JSON encodes some characters with six.
+/// Largest request body, in bytes: JSON encodes some characters with six.
 const BODY: usize = 6 * LONGEST + 1024;
 /// Listeners at once, by the socket and by the page: one more is refused.
 pub const LISTENERS: usize = 32;
-/// Largest amount of data that waits for a listener, in octets.
+/// Largest amount of data that waits for a listener, in bytes.
 const WAITING: usize = 1 << 20;
 
 /// Returns all routes.

@@ -23,7 +23,7 @@ pub struct Settings {
     pub power: Power,
     /// Folder of the key.
     pub state: PathBuf,
-    /// Largest size of the queue there, in octets.
+    /// Largest size of the queue there, in bytes.
     pub queue: u64,
     /// Path of the daemon's socket.
     pub socket: PathBuf,

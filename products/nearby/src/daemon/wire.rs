@@ -123,7 +123,7 @@ pub enum Notification {
         sender: String,
         /// Id of the receiver.
         receiver: String,
-        /// Size of the message, in octets.
+        /// Size of the message, in bytes.
         octets: usize,
     },
     /// An own message.
@@ -149,7 +149,7 @@ pub enum Notification {
         format: String,
         /// `routing`, `sealed`, or the reason why the message is not valid.
         kind: String,
-        /// Size of the message, in octets.
+        /// Size of the message, in bytes.
         octets: usize,
     },
     /// Result for one recipient of an own message.

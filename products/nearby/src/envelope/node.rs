@@ -11,7 +11,7 @@ const PREFIX: [u8; 6] = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
 pub struct Node(pub [u8; 32]);
 
 impl Node {
-    /// Returns the octets that name the node in messages.
+    /// Returns the bytes that name the node in messages.
     pub fn octets(&self) -> Vec<u8> {
         [&PREFIX[..], &self.0].concat()
     }

@@ -5,7 +5,7 @@ use ring::signature::{ED25519, UnparsedPublicKey};
 use super::node::Node;
 use super::wire::{Signed, decoded};
 
-/// Longest name that is accepted, in octets.
+/// Longest name that is accepted, in bytes.
 const LONGEST: usize = 128;
 /// Module number of answers about users in the routing information.
 const USERS: i32 = 4;

@@ -15,11 +15,11 @@ fn what_is_said_to_all_is_read_and_from_whom_it_is() {
         (said.text.as_str(), said.time),
         ("Guten Tag", 1_700_000_000_000)
     );
-    // Field 2, a container whose field 1 is a signature of 64 octets.
+    // Field 2, a container whose field 1 is a signature of 64 bytes.
     assert_eq!((octets[0], octets[2], octets[3]), (0x12, 0x0a, 64));
 }
 
-/// No change of an octet yields another readable message of the sender.
+/// No change of an byte yields another readable message of the sender.
 #[test]
 fn nobody_changes_what_another_said() {
     let octets = feed(&key(1), "Guten Tag", 1_700_000_000_000);

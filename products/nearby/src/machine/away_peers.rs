@@ -16,7 +16,7 @@ pub const AWAY: usize = 64;
 pub const STAYS: u64 = 60_000;
 /// Wait after which a passed-on message is stored, ms: most are delivered before.
 pub const SOON: u64 = 2_000;
-/// Largest total of messages in that wait, in octets: beyond, they are stored at once.
+/// Largest total of messages in that wait, in bytes: beyond, they are stored at once.
 pub const LATE: usize = 1 << 19;
 /// Number of messages stored at a tick, so that a slow disk delays nothing else.
 pub const AT_ONCE: usize = 8;
@@ -176,7 +176,7 @@ impl AwayPeers {
         }
     }
 
-    /// Returns the size of the scheduled messages, in octets.
+    /// Returns the size of the scheduled messages, in bytes.
     pub fn octets(&self) -> usize {
         self.late.iter().map(|it| it.octets.weight()).sum()
     }

@@ -9,7 +9,7 @@ use crate::{Id, v1};
 
 /// Messages in v1 that are not written yet, at most.
 const AHEAD: usize = 4;
-/// Octets of their frames: beyond that none is taken.
+/// Bytes of their frames: beyond that none is taken.
 const HEAVY: usize = 32_768;
 /// Malformed frames of v1 in a row until the connection is closed.
 const WRONG: u32 = 16;
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Frames may have so many octets from now on; of v1 they are as they are.
+    /// Frames may have so many bytes from now on; of v1 they are as they are.
     pub fn frames_of(&mut self, octets: usize) {
         if let Kind::V2(link) = &mut self.kind {
             link.frames_of(octets);

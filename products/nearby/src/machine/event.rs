@@ -50,7 +50,7 @@ pub enum Event<'a> {
         caller: bool,
         /// Id of the peer, if read.
         id: Option<Id>,
-        /// Size of a frame, in octets.
+        /// Size of a frame, in bytes.
         frame: usize,
     },
     /// A link by IP with a node of proven id was opened.

@@ -6,12 +6,12 @@ use crate::{Id, SharedBytes};
 
 /// Numbers from here on are those of messages that are passed on.
 pub const PASSED: u64 = 1 << 63;
-/// Largest total of messages for one peer, in octets: more are refused.
+/// Largest total of messages for one peer, in bytes: more are refused.
 const WAITING: usize = 1 << 20;
-/// Largest total for all peers, in octets: beyond, each peer has [`PIECE`] and one message.
+/// Largest total for all peers, in bytes: beyond, each peer has [`PIECE`] and one message.
 pub const ALL: usize = 1 << 20;
 
-/// Level below which more is loaded from the queue, and size of one load, in octets.
+/// Level below which more is loaded from the queue, and size of one load, in bytes.
 pub const PIECE: usize = 1 << 16;
 
 /// A message that waits for a peer.
@@ -181,7 +181,7 @@ impl Peer {
         true
     }
 
-    /// Octets that wait, or are in a connection.
+    /// Bytes that wait, or are in a connection.
     pub fn octets(&self) -> usize {
         let given = self.given.values().map(|(_, it)| it);
         let all = given.chain(&self.waiting);

@@ -1,8 +1,8 @@
 //! Sums of recent messages, so that none circulates again after a restart.
 
-/// Octets of a sum.
+/// Bytes of a sum.
 pub const SUM: usize = 16;
-/// First octets of the file.
+/// First bytes of the file.
 const MAGIC: &[u8; 8] = b"weirsum1";
 /// Largest number of sums that are read.
 const MOST: usize = 65_536;

@@ -4,11 +4,11 @@ use crate::machine::Message;
 use crate::v2::LONGEST;
 use crate::v2::outbox::Priority;
 
-/// First octets of each file.
+/// First bytes of each file.
 const MAGIC: &[u8; 8] = b"weirmsg1";
-/// Size of the header, in octets.
+/// Size of the header, in bytes.
 pub const HEAD: usize = 36;
-/// Largest size of a file, in octets.
+/// Largest size of a file, in bytes.
 pub const MOST: usize = HEAD + LONGEST;
 
 /// Error for an invalid file.
@@ -40,7 +40,7 @@ pub fn write(message: &Message) -> Vec<u8> {
     all
 }
 
-/// Returns number and time of the message in a file of this size, from the file's first octets.
+/// Returns number and time of the message in a file of this size, from the file's first bytes.
 ///
 /// # Errors
 /// The header is invalid.

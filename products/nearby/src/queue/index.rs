@@ -8,7 +8,7 @@ use crate::Id;
 const SHARE: u64 = 4;
 /// Largest number of messages for one peer.
 const MOST: usize = 4096;
-/// Octets of a disk that the smallest file takes.
+/// Bytes of a disk that the smallest file takes.
 const BLOCK: u64 = 4096;
 
 /// A message that is there.
@@ -18,7 +18,7 @@ pub struct Entry {
     pub number: Option<u64>,
     /// Time of arrival.
     pub since: u64,
-    /// Size of its file, in octets.
+    /// Size of its file, in bytes.
     pub size: u64,
 }
 
@@ -48,7 +48,7 @@ fn room(size: u64) -> u64 {
 }
 
 impl Index {
-    /// Creates an empty index with a limit in octets.
+    /// Creates an empty index with a limit in bytes.
     pub fn new(limit: u64) -> Self {
         Self {
             limit,
@@ -90,7 +90,7 @@ impl Index {
         was
     }
 
-    /// Octets that all takes.
+    /// Bytes that all takes.
     #[cfg(test)]
     pub fn total(&self) -> u64 {
         self.total

@@ -7,7 +7,7 @@ fn id() -> Id {
     "ab597ba8806c0443".parse().expect("an id")
 }
 
-/// Writes of qaul's own writers: twenty octets each.
+/// Writes of qaul's own writers: twenty bytes each.
 fn plain(frame: &[u8]) -> Vec<&[u8]> {
     frame.chunks(WRITE).collect()
 }
@@ -17,7 +17,7 @@ fn heard(writes: &[&[u8]]) -> Vec<Result<(Id, Vec<u8>), Error>> {
     writes.iter().flat_map(|it| reader.write(it)).collect()
 }
 
-/// A receiver of qaul: hexadecimal digits of twenty octets, zeros where fewer came. Of writes with
+/// A receiver of qaul: hexadecimal digits of twenty bytes, zeros where fewer came. Of writes with
 /// a `$` the zeros at the end are removed, also that of a `0`, which is 0x30.
 fn trimming(writes: &[&[u8]]) -> Option<(Id, Vec<u8>)> {
     let mut digits = String::new();

@@ -7,12 +7,12 @@
 use super::LONGEST;
 use super::inbox::SMALL;
 
-/// Longest frame, in octets; a longer item is a whole message.
+/// Longest frame, in bytes; a longer item is a whole message.
 pub const LONGEST_FRAME: usize = SMALL;
-/// Size of a written frame, in octets: with its length 4,096. Longer frames would save little, and
+/// Size of a written frame, in bytes: with its length 4,096. Longer frames would save little, and
 /// delay acknowledgements and pings in slow air.
 pub const FRAME: usize = 4_096 - LENGTH;
-/// Size of a length, in octets.
+/// Size of a length, in bytes.
 const LENGTH: usize = 4;
 
 /// Item received by a channel.
@@ -29,14 +29,14 @@ pub enum ChannelItem {
 #[error("a record of a channel has 1 to {most} octets, not {0}", most = LONGEST)]
 pub struct InvalidLength(u32);
 
-/// Parser of a channel. Its buffer holds received octets only, never announced ones.
+/// Parser of a channel. Its buffer holds received bytes only, never announced ones.
 #[derive(Debug, Default)]
 pub struct Reader {
     octets: Vec<u8>,
 }
 
 impl Reader {
-    /// Adds octets, and reports the complete items.
+    /// Adds bytes, and reports the complete items.
     ///
     /// # Errors
     /// A length is invalid: the channel must be closed. Items before it are reported.

@@ -2,13 +2,13 @@
 
 use crate::{Id, IdError};
 
-/// Size of the header of a first chunk, in octets.
+/// Size of the header of a first chunk, in bytes.
 pub const FIRST: usize = 19;
-/// Size of the header of any other chunk, in octets.
+/// Size of the header of any other chunk, in bytes.
 pub const OTHER: usize = 2;
 /// Largest number of chunks of a message: their numbers have ten bits.
 pub const MOST: u16 = 1023;
-/// Largest number of chunks requested by one frame: a frame of twenty octets has no more.
+/// Largest number of chunks requested by one frame: a frame of twenty bytes has no more.
 pub const ASKED: usize = 9;
 
 /// A frame.
@@ -31,7 +31,7 @@ pub struct Chunk<'a> {
     pub index: u16,
     /// Header in the chunk with number 0.
     pub first: Option<First>,
-    /// Octets of the chunk.
+    /// Bytes of the chunk.
     pub octets: &'a [u8],
 }
 
@@ -40,11 +40,11 @@ pub struct Chunk<'a> {
 pub struct First {
     /// Place in a larger message; `None`: the message is whole.
     pub part: Option<Part>,
-    /// Size, in octets.
+    /// Size, in bytes.
     pub size: u16,
     /// Number of chunks.
     pub count: u16,
-    /// CRC-32 of the octets (IEEE 802.3).
+    /// CRC-32 of the bytes (IEEE 802.3).
     pub sum: u32,
     /// Claimed sender.
     pub from: Id,
@@ -127,7 +127,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Returns the octets.
+    /// Returns the bytes.
     pub fn octets(&self) -> Vec<u8> {
         match self {
             Self::Chunk(chunk) => chunk.all(),

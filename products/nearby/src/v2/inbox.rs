@@ -7,13 +7,13 @@ use super::frame::{ASKED, Chunk, Control, First};
 use super::{QUEUES, after};
 use crate::Id;
 
-/// A longer message is a large one, octets. qaul has the same bound.
+/// A longer message is a large one, bytes. qaul has the same bound.
 pub const SMALL: usize = 16_000;
 /// Time without a chunk until missing ones are requested, ms.
 pub const STALL: u64 = 2_000;
 /// Number of unsuccessful requests until the message is dropped.
 pub const TRIES: u32 = 5;
-/// Largest total of unfinished messages, and of those that wait for others, in octets. A larger
+/// Largest total of unfinished messages, and of those that wait for others, in bytes. A larger
 /// message has up to four parts.
 pub const KEPT: usize = 5 * 65_536;
 /// Largest number of messages in a row that may be lost whole and are requested.
@@ -104,7 +104,7 @@ impl Slot {
         (0..end).filter(|index| !self.chunks.contains_key(index))
     }
 
-    /// Returns the octets, if they match the header.
+    /// Returns the bytes, if they match the header.
     fn join(&mut self, first: &First) -> Option<Vec<u8>> {
         let octets: Vec<u8> = std::mem::take(&mut self.chunks)
             .into_values()

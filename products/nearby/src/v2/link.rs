@@ -54,7 +54,7 @@ pub struct Link {
     peer: Option<Id>,
     inbox: Inbox,
     outbox: Outbox,
-    /// Size of a frame by GATT, in octets.
+    /// Size of a frame by GATT, in bytes.
     frame: usize,
     /// True if there is a channel.
     channel: bool,
@@ -89,7 +89,7 @@ impl Link {
         self.peer
     }
 
-    /// Sets the frame size in octets, used without a channel.
+    /// Sets the frame size in bytes, used without a channel.
     pub fn frames_of(&mut self, octets: usize) {
         self.frame = octets.clamp(FRAME, LONGEST_FRAME);
         if !self.channel {

@@ -12,11 +12,11 @@ use crate::{Id, SharedBytes};
 pub const PATIENCE: u64 = 3_000;
 /// Number of tries of a message. Each third try sends all chunks again.
 pub const TRIES: u32 = 8;
-/// Largest amount without an acknowledgement, in octets; one message may be more.
+/// Largest amount without an acknowledgement, in bytes; one message may be more.
 const WINDOW: usize = 32_768;
 /// Largest number of such messages: peers overwrite the message of a queue after 29.
 const MESSAGES: usize = 10;
-/// Largest amount that waits to be sent, in octets.
+/// Largest amount that waits to be sent, in bytes.
 pub const WAITING: usize = 1 << 20;
 
 /// Priority of a message.
@@ -46,7 +46,7 @@ pub type Outcome = (u64, bool);
 #[derive(Debug)]
 pub struct Outbox {
     own: Id,
-    /// Size of a frame, in octets.
+    /// Size of a frame, in bytes.
     frame: usize,
     /// Queue used last.
     last: u8,
@@ -80,7 +80,7 @@ struct Slot {
     begun: u64,
     begin: usize,
     first: First,
-    /// Octets of its frames: they stay as they were when it began.
+    /// Bytes of its frames: they stay as they were when it began.
     frame: usize,
     /// The next chunk that was never sent.
     next: u16,
@@ -125,7 +125,7 @@ impl Outbox {
         }
     }
 
-    /// Frames may have so many octets from now on. Messages that are under way stay as they are.
+    /// Frames may have so many bytes from now on. Messages that are under way stay as they are.
     pub fn frames_of(&mut self, octets: usize) {
         self.frame = octets.clamp(FRAME, channel::FRAME);
     }
@@ -156,7 +156,7 @@ impl Outbox {
         }
     }
 
-    /// Octets of a message, or part, at most: of as many chunks as there may be.
+    /// Bytes of a message, or part, at most: of as many chunks as there may be.
     fn most(&self) -> usize {
         let all = self.frame - FIRST + usize::from(MOST - 1) * (self.frame - OTHER);
         all.min(PART)
@@ -398,7 +398,7 @@ impl Outbox {
     }
 }
 
-/// Chunks of so many octets, in frames of so many.
+/// Chunks of so many bytes, in frames of so many.
 fn count(frame: usize, octets: usize) -> u16 {
     let rest = octets.saturating_sub(frame - FIRST);
     1 + rest.div_ceil(frame - OTHER) as u16

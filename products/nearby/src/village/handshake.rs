@@ -79,7 +79,7 @@ impl std::fmt::Debug for Handshake {
 }
 
 impl Handshake {
-    /// Starts as the caller; returns the first octets to write, too.
+    /// Starts as the caller; returns the first bytes to write, too.
     ///
     /// # Errors
     /// No random numbers are available.
@@ -111,7 +111,7 @@ impl Handshake {
         matches!(self.step, Step::Proof { .. })
     }
 
-    /// Handles octets. Writes the answer to `out`; returns the result once complete.
+    /// Handles bytes. Writes the answer to `out`; returns the result once complete.
     ///
     /// # Errors
     /// The handshake failed: close the connection without an answer.
@@ -221,7 +221,7 @@ fn told(opener: &mut Decryptor, message: &[u8], signed: &[u8]) -> Result<Node, H
     Ok(Node(*node))
 }
 
-/// Returns the octets to sign. The hash binds a proof to one handshake, and the side prevents that
+/// Returns the bytes to sign. The hash binds a proof to one handshake, and the side prevents that
 /// one side's proof serves for the other's.
 fn signed(caller: bool, hash: &[u8; 32]) -> Vec<u8> {
     let side = if caller { &b"caller"[..] } else { b"called" };

@@ -5,7 +5,7 @@ use super::session::RECORD;
 use crate::v2::link::{CloseReason, Event};
 use crate::{Id, SharedBytes};
 
-/// Octets of a message, at most.
+/// Bytes of a message, at most.
 pub const MESSAGE: usize = 262_144;
 /// Interval of pings, ms.
 pub const PINGS: u64 = 10_000;
@@ -13,12 +13,12 @@ pub const PINGS: u64 = 10_000;
 pub const SILENT: u64 = 30_000;
 /// Largest number of messages without an acknowledgement, which bounds the cost of a peer.
 const AHEAD: usize = 32;
-/// Largest total of them, in octets, if there is more than one.
+/// Largest total of them, in bytes, if there is more than one.
 const WEIGHT: usize = 2 * MESSAGE;
 /// Largest number of waiting acknowledgements: an honest peer sends no more messages.
 const ACKNOWLEDGEMENTS: usize = 2 * AHEAD;
 
-/// The first octet of a record.
+/// The first byte of a record.
 const PING: u8 = 0;
 const FIRST: u8 = 1;
 const MORE: u8 = 2;
@@ -32,7 +32,7 @@ pub struct MessageStream {
     number: u32,
     /// Messages that are not wholly written yet.
     waiting: VecDeque<Outgoing>,
-    /// Messages that are not acknowledged: the link's numbers, the room's, and octets.
+    /// Messages that are not acknowledged: the link's numbers, the room's, and bytes.
     under_way: VecDeque<(u32, u64, usize)>,
     taken: VecDeque<u32>,
     unfinished: Option<Unfinished>,
@@ -45,7 +45,7 @@ struct Outgoing {
     number: u32,
     hops: u8,
     octets: SharedBytes,
-    /// Number of octets written.
+    /// Number of bytes written.
     written: Option<usize>,
 }
 
@@ -178,7 +178,7 @@ impl MessageStream {
     }
 
     fn more(&mut self, mut message: Unfinished, octets: &[u8]) -> Option<Vec<Event>> {
-        // A record must carry octets while some are missing.
+        // A record must carry bytes while some are missing.
         let empty = octets.is_empty() && message.size > 0;
         if empty || message.octets.len() + octets.len() > message.size {
             return None;
@@ -196,7 +196,7 @@ impl MessageStream {
     }
 
     fn acknowledged(&mut self, number: u32) -> Option<Event> {
-        // An acknowledgement before the last octet is invalid.
+        // An acknowledgement before the last byte is invalid.
         if self.waiting.iter().any(|it| it.number == number) {
             return None;
         }

@@ -6,7 +6,7 @@ use ring::digest::{SHA256, digest};
 
 /// Prefix of the line.
 const PREFIX: &str = "weir-village1-";
-/// Size of the checksum at the end, in octets.
+/// Size of the checksum at the end, in bytes.
 const SUM: usize = 4;
 
 /// Secret that all nodes of a village share: it makes its holder a node.
@@ -25,12 +25,12 @@ pub enum SecretError {
 }
 
 impl Secret {
-    /// Creates a secret from 32 random octets.
+    /// Creates a secret from 32 random bytes.
     pub fn new(octets: [u8; 32]) -> Self {
         Self(octets)
     }
 
-    /// The octets.
+    /// The bytes.
     pub(super) fn octets(&self) -> &[u8; 32] {
         &self.0
     }

@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use snow::StatelessTransportState;
 
-/// Largest content of a record, in octets. Longer content takes several records.
+/// Largest content of a record, in bytes. Longer content takes several records.
 pub const RECORD: usize = 16_384;
-/// Size of a record's authentication tag, in octets.
+/// Size of a record's authentication tag, in bytes.
 pub(super) const TAG: usize = 16;
-/// Size of a record's length, in octets, which precedes it.
+/// Size of a record's length, in bytes, which precedes it.
 pub(super) const LENGTH: usize = 2;
 
-/// Error for an invalid record: octets were changed, omitted or inserted.
+/// Error for an invalid record: bytes were changed, omitted or inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("damaged or forged record")]
 pub struct InvalidRecord;
@@ -29,7 +29,7 @@ pub struct Encryptor {
     count: u64,
 }
 
-/// Decrypts received records, however the octets are cut.
+/// Decrypts received records, however the bytes are cut.
 pub struct Decryptor {
     state: Arc<StatelessTransportState>,
     count: u64,
@@ -87,7 +87,7 @@ impl Encryptor {
 }
 
 impl Decryptor {
-    /// Adds octets, and returns the complete records. So at most one record is buffered.
+    /// Adds bytes, and returns the complete records. So at most one record is buffered.
     ///
     /// # Errors
     /// A record is not of this session, which has then ended.

@@ -8,7 +8,7 @@ const PEERS: usize = 8;
 /// Number of messages in all, own and passed-on: far more than fit into memory, and no more than
 /// the queue takes for each peer.
 const SAID: usize = 60;
-/// Length of a text, in octets.
+/// Length of a text, in bytes.
 const LENGTH: usize = 60_000;
 /// Largest growth of the memory, KiB: 2 MiB that wait, and for each peer a load, a message and the
 /// messages in flight.

@@ -8,7 +8,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
 use super::wire::{NETWORK, NODE, PROOF, SIGNATURE};
 
-/// Octets of the shortest secret.
+/// Bytes of the shortest secret.
 pub const SHORTEST_SECRET: usize = 16;
 
 /// Prefix of a signed hello: separates the signature from all others of the key.
@@ -17,7 +17,7 @@ const SIGNED: &[u8] = b"weir hello 1\n";
 /// Reason why a key is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidKey {
-    /// A secret of fewer than 16 octets.
+    /// A secret of fewer than 16 bytes.
     Short,
     /// A seed that Ed25519 does not take; it takes all there are.
     Seed,
@@ -34,7 +34,7 @@ impl fmt::Display for InvalidKey {
 
 impl std::error::Error for InvalidKey {}
 
-/// The mesh's key. The secret itself is not kept, only what is derived of it.
+/// Key of the mesh. Only derived keys are stored, not the secret itself.
 #[derive(Clone)]
 pub struct MeshKey {
     network: [u8; NETWORK],
@@ -47,7 +47,7 @@ impl MeshKey {
     /// hello can try passwords offline without limit.
     ///
     /// # Errors
-    /// The secret is shorter than 16 octets.
+    /// The secret is shorter than 16 bytes.
     pub fn from_secret(secret: &[u8]) -> Result<Self, InvalidKey> {
         if secret.len() < SHORTEST_SECRET {
             return Err(InvalidKey::Short);
@@ -99,10 +99,10 @@ impl fmt::Debug for MeshKey {
 pub struct NodeKey(Arc<Ed25519KeyPair>);
 
 impl NodeKey {
-    /// Makes the key from 32 random octets, the same after each start.
+    /// Makes the key from 32 random bytes, the same after each start.
     ///
     /// # Errors
-    /// The octets make no key; in practice all octets do.
+    /// The bytes make no key; in practice all bytes do.
     pub fn from_seed(seed: [u8; 32]) -> Result<Self, InvalidKey> {
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| InvalidKey::Seed)?;
         Ok(Self(Arc::new(pair)))

@@ -1,4 +1,4 @@
-//! A hello's octets, as docs/ports-hello.md has them.
+//! A hello's bytes, as docs/ports-hello.md has them.
 
 use detect::Mac;
 
@@ -11,27 +11,27 @@ pub const ETHERTYPE: u16 = 0x88b5;
 pub const MAGIC: [u8; 4] = *b"weir";
 /// The version of all this.
 pub const VERSION: u8 = 1;
-/// Octets of a mesh's id.
+/// Bytes of a mesh's id.
 pub const NETWORK: usize = 8;
-/// Octets of a node's public key.
+/// Bytes of a node's public key.
 pub const NODE: usize = 32;
-/// Octets of a nonce.
+/// Bytes of a nonce.
 pub const NONCE: usize = 16;
-/// Octets of the proof that the sender has the mesh's key: whole, as the library compares only whole
+/// Bytes of the proof that the sender has the mesh's key: whole, as the library compares only whole
 /// ones in constant time.
 pub const PROOF: usize = 32;
-/// Octets of a node's signature.
+/// Bytes of a node's signature.
 pub const SIGNATURE: usize = 64;
 /// Answers in one hello.
 pub const MOST_ANSWERS: usize = 4;
-/// Octets of a hello without answers, from the Ethernet header on.
+/// Bytes of a hello without answers, from the Ethernet header on.
 pub const SHORTEST: usize = BEFORE + PROOF + SIGNATURE;
-/// Octets of the longest hello.
+/// Bytes of the longest hello.
 pub const LONGEST: usize = SHORTEST + MOST_ANSWERS * ANSWER;
 
-/// Octets in front of the answers.
+/// Bytes in front of the answers.
 const BEFORE: usize = 84;
-/// Octets of an answer.
+/// Bytes of an answer.
 const ANSWER: usize = 6 + NONCE;
 // The classifier of a port keeps no more of it.
 const _: () = assert!(LONGEST <= 320);
@@ -60,10 +60,10 @@ pub(super) struct Hello<'a> {
     /// The frame's source.
     pub from: Mac,
     pub body: Body,
-    /// Octets covered by the proof.
+    /// Bytes covered by the proof.
     pub proven: &'a [u8],
     pub proof: &'a [u8],
-    /// Octets covered by the signature.
+    /// Bytes covered by the signature.
     pub signed: &'a [u8],
     pub signature: &'a [u8],
 }
@@ -119,7 +119,7 @@ impl<'a> Hello<'a> {
 }
 
 impl Body {
-    /// The frame up to the proof. There are no more than four answers.
+    /// Returns the frame up to the proof. A frame has at most four answers.
     pub fn begun(&self) -> Vec<u8> {
         let mut frame = Vec::with_capacity(LONGEST);
         frame.extend(GROUP);

@@ -428,7 +428,7 @@ fn what_the_administrator_chose_and_comes_by_stays() {
     assert_eq!(mac(1)[5], 1);
 }
 
-/// Says if a sentence fits a template, whose parts in braces are anything.
+/// Returns true if a sentence fits a template, whose parts in braces match anything.
 fn is_of(template: &str, sentence: &str) -> bool {
     let mut rest = sentence.to_lowercase();
     let parts = template
@@ -443,7 +443,7 @@ fn is_of(template: &str, sentence: &str) -> bool {
     true
 }
 
-/// The page says in the reader's language what it has a template for.
+/// The page translates every sentence for which it has a template.
 #[test]
 fn the_page_has_a_template_for_every_sentence() {
     let page = include_str!("../../../web/text/en.ts");

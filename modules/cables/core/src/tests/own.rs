@@ -53,7 +53,7 @@ fn frames_of_another_uplink_are_no_loop() {
         let said = scene.says();
         assert_ne!(said.role, Role::Loop, "{said:#?}");
         assert!(!said.looped);
-        // Frames of its own come back beside them: that is one.
+        // Frames of its own return as well: this is a loop.
         assert_eq!(from(scene, 0).role(), Role::Loop);
     }
     assert_eq!(

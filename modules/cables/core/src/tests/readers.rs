@@ -1,4 +1,4 @@
-//! Announcements, right ones and any octets.
+//! Announcements, right ones and any bytes.
 
 use proptest::prelude::*;
 

@@ -177,7 +177,7 @@ fn an_uplink_with_a_fixed_address_that_works_is_no_client() {
     assert_eq!(scene.role(), Role::Uplink);
 }
 
-/// Without probes the router does not look for the loop again. A quiet router sends nothing that
+/// Without probes the router does not search for the loop again. A quiet router sends nothing that
 /// could come back.
 #[test]
 fn a_loop_that_nobody_looks_for_lasts_as_long_as_the_link() {
@@ -327,7 +327,7 @@ fn who_was_asked_is_given_time_to_answer() {
     assert_eq!(scene.says().decided, None, "the look goes on");
     scene.cable.looked(&look(Internet::Dhcp, true), scene.now);
     assert_eq!(scene.role(), Role::Uplink);
-    // A failed look proves nothing.
+    // A failed probe proves nothing.
     let mut scene = Scene::new(Use::None);
     scene = scene.hear(FrameClass::RouterSolicitation, 1).passes(2000);
     assert!(scene.cable.wants_look(scene.now));

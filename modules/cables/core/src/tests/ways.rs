@@ -7,7 +7,7 @@ use crate::{FrameClass, Role, Use};
 
 const NEW: Use = Use::None;
 
-/// Result of a look with routers of IPv6, but without a default router.
+/// Returns the result of a probe with routers of IPv6, but without a default router.
 fn no_default_router() -> Suggestion {
     Suggestion {
         details: Details {

@@ -207,7 +207,7 @@ fn sign(seed: u8, octets: &[u8]) -> Vec<u8> {
         .to_vec()
 }
 
-/// A node of the mesh may say what it likes: it is a hello of this version, to this group, or none.
+/// Any content of a node of the mesh is either a hello of this version, to this group, or no hello.
 #[test]
 fn another_version_and_another_group_are_no_hello_though_they_are_proven() {
     let (mut a, _, proof) = met();
@@ -407,7 +407,7 @@ fn line(text: &mut String, name: &str, octets: &[u8]) {
     }
 }
 
-/// Octets from `first` on, each one more than the one before.
+/// Bytes from `first` on, each one more than the one before.
 fn counting<const N: usize>(first: u8) -> [u8; N] {
     std::array::from_fn(|place| first + place as u8)
 }

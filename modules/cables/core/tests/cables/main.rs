@@ -1,4 +1,4 @@
-//! The hello of a mesh, octet by octet, and at simulated ports.
+//! The hello of a mesh, byte by byte, and at simulated ports.
 
 mod hello;
 mod vxlan;

@@ -22,7 +22,8 @@ fn port(seed: u8, mac: Mac, capabilities: u16) -> Port {
     port
 }
 
-/// All that is due goes from each to each of the others, and time passes until nothing is.
+/// Delivers all due frames from each port to each other port, and advances the time until none is
+/// due.
 fn talk(ports: &mut [Port], now: &mut u64) {
     for _ in 0..20 {
         for from in 0..ports.len() {

@@ -15,7 +15,7 @@ use weir_history_core::nft::{self, Cut};
 const LIMIT: Duration = Duration::from_secs(15);
 const SHORT: Duration = Duration::from_millis(700);
 
-/// A router with two devices at home and a server far away.
+/// Builds a router with two devices at home and a server far away.
 fn network() -> Lab {
     let mut lab = Lab::new();
     lab.router("router").expect("a router");

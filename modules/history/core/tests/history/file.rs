@@ -184,7 +184,8 @@ fn what_is_no_history_is_left_alone() {
     fs::create_dir(directory.file()).expect("a directory");
     assert!(matches!(refused(&directory), Error::Foreign { .. }));
 
-    // Nor is a link followed: who may write to the directory must not choose what weir writes to.
+    // Links are not followed either: a user who may write to the directory must not choose weir's
+    // target.
     let directory = Directory::new();
     symlink(directory.path().join("victim"), directory.file()).expect("a link");
     assert!(matches!(refused(&directory), Error::Foreign { .. }));

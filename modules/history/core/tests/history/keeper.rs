@@ -89,7 +89,7 @@ fn it_writes_by_itself_and_after_the_handle_is_gone() {
 fn a_disk_that_does_not_answer_stops_nobody_and_costs_nothing() {
     let directory = Directory::new();
     let mut keeper = start(&directory, Settings::default());
-    // The thread stands still, as in an fsync that does not come back, until it is let go.
+    // The thread hangs, as in an fsync that does not return, until it is released.
     let (go, wait) = channel::<()>();
     let (standing, stands) = channel();
     keeper.query(all(Unit::Day, By::Device), move |_| {

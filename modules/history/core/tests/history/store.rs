@@ -294,7 +294,7 @@ fn what_is_too_old_goes() {
     store.name(mac(2), "stays");
     store.add(NOON, Some(mac(1)), "web", &traffic(100));
     let mut now = NOON;
-    // The clock has to be steady: a look every ten minutes.
+    // The clock has to be steady: a check every ten minutes.
     while now < NOON + 500 * DAY {
         if now % (12 * HOUR) == 0 {
             store.add(now, Some(mac(2)), "web", &traffic(100));

@@ -1,4 +1,4 @@
-//! The socket towards a collector: UDP (RFC 7011, section 10.3), never waited for.
+//! The socket towards a collector: UDP (RFC 7011, section 10.3), which never blocks.
 //!
 //! Messages that cannot be sent now wait, up to a bound; lost messages are counted, also by the
 //! exporter, which reports them to the collector. Only name look-ups block; each runs in a thread
@@ -14,10 +14,9 @@ use super::exporter::Exporter;
 use super::message::{Contents, Message};
 use super::target::Target;
 
-/// Milliseconds until the next attempt, after a look-up or a connection failed.
+/// Milliseconds between a failed look-up or connection and the next attempt.
 const RETRY: u64 = 30_000;
-/// Milliseconds of errors after which the name is looked up again, or the next of its addresses is
-/// tried.
+/// Milliseconds of errors after which weir resolves the name again, or tries its next address.
 const PATIENCE: u64 = 30_000;
 /// Milliseconds without an error after which all is well again. ICMP errors are limited to some a
 /// second, and are not each a change.
@@ -33,8 +32,8 @@ pub const BURST: usize = 64;
 /// for the device).
 const ATTEMPTS: u8 = 3;
 
-/// Change of the collector's state that is worth a line in the log. Each is reported when it
-/// begins, not again while it lasts.
+/// Change of the collector's state that is worth a line in the log. Each state is reported once,
+/// when the state begins.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CollectorEvent {
     /// Messages go to this address.
@@ -277,7 +276,7 @@ impl Collector {
         Some(CollectorEvent::Sending(*address))
     }
 
-    /// Opens a socket, as far as possible without waiting.
+    /// Opens a socket, without blocking as far as possible.
     fn connect(&mut self, now: u64) -> Option<CollectorEvent> {
         if self.socket.is_some() {
             return None;

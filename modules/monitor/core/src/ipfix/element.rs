@@ -1,5 +1,5 @@
-//! Information elements: what a field of a record means. Numbers and lengths are IANA's (ipfix
-//! registry).
+//! Information elements: the meaning of each field of a record. Numbers and lengths are IANA's
+//! (ipfix registry).
 
 /// Enterprise number of reverse elements (RFC 5103, section 6.1): the same numbers as IANA's, of
 /// the other way of a biflow.
@@ -118,7 +118,7 @@ elements! {
 pub const RETRANSMITTED_IN_PKTS: Element = Element::ntop(109, 4);
 /// Retransmitted packets towards the destination.
 pub const RETRANSMITTED_OUT_PKTS: Element = Element::ntop(110, 4);
-/// Name of the far end.
+/// Name of the remote end.
 pub const FLOW_SERVER_NAME: Element = Element::ntop(122, VARIABLE);
 /// Half a round trip between probe and client, milliseconds.
 pub const CLIENT_NW_LATENCY_MS: Element = Element::ntop(123, 4);

@@ -81,7 +81,7 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
             FLOW_SERVER_NAME => text(out, flow.remote_name.unwrap_or_default()),
             RETRANSMITTED_IN_PKTS => out.extend(again.to_be_bytes()),
             RETRANSMITTED_OUT_PKTS => out.extend(other_again.to_be_bytes()),
-            // The station counts as the client, even if the far end began.
+            // The station counts as the client, even if the remote end began.
             CLIENT_NW_LATENCY_MS => out.extend(half(tcp.near).to_be_bytes()),
             SERVER_NW_LATENCY_MS => out.extend(half(tcp.far).to_be_bytes()),
             _ => out.extend(std::iter::repeat_n(0, usize::from(field.length))),

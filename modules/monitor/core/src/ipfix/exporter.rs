@@ -11,7 +11,7 @@ use crate::count::Count;
 
 /// Messages that wait to be taken, at most: some 350 KB.
 pub const QUEUE_LIMIT: usize = 256;
-/// Interfaces whose names are exported, at most.
+/// Maximum number of interfaces whose names are exported.
 pub const INTERFACE_LIMIT: usize = 1024;
 /// Sizes of a message that make sense: a template and a record always fit the least, and UDP
 /// carries the most.
@@ -84,8 +84,8 @@ impl Span {
     }
 }
 
-/// Turns flows into messages. Pure: the caller says what time it is (`now`, milliseconds since
-/// 1970) and sends.
+/// Turns flows into messages. Pure: the caller passes the time (`now`, milliseconds since 1970) and
+/// sends the messages.
 ///
 /// Hand in flows with [`Exporter::flow`], and call [`Exporter::take`] now and then, at least each
 /// [`QUEUE_LIMIT`] × 10 flows. Call [`Exporter::tick`] once a second; it returns the rest, and
@@ -142,8 +142,8 @@ impl Exporter {
         }
     }
 
-    /// Exports what a flow had since it was last exported. A way without packets is left out; a
-    /// flow without any leaves nothing.
+    /// Exports the traffic of a flow since the flow's last export. Directions without packets are
+    /// left out; a flow without packets exports nothing.
     pub fn flow(&mut self, flow: &FlowRecord<'_>, now: u64) {
         if flow.source.is_ipv4() != flow.destination.is_ipv4() {
             self.statistics.refused += 1;

@@ -69,11 +69,11 @@ impl Draft {
         HEADER + self.length + set + announcement
     }
 
-    /// Adds a template. It goes before all records.
+    /// Adds a template, which precedes all records.
     pub fn announce(&mut self, template: &Template) {
         let id = template.set();
-        // nfacctd 1.7.7 goes astray in a set of two options templates, and loses what follows: each
-        // has its own.
+        // nfacctd 1.7.7 misreads a set of two options templates, and loses the data after it: each
+        // template has a set of its own.
         let shared = |have: &(u16, Vec<u8>)| have.0 == id && id == TEMPLATE_SET;
         let index = self.announcements.iter().position(shared);
         let index = index.unwrap_or_else(|| {

@@ -67,11 +67,11 @@ pub struct Translation {
 /// Measurements of a TCP connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tcp {
-    /// Segments that were sent again since it was last exported: by the station, and to it.
+    /// Segments retransmitted since the last export: by the station, and to the station.
     pub retransmits: [u32; 2],
     /// Round trip between router and station, microseconds, as last measured.
     pub near: Option<u32>,
-    /// Latency between router and far end.
+    /// Latency between router and remote end.
     pub far: Option<u32>,
 }
 
@@ -101,7 +101,7 @@ pub enum Initiator {
     Unknown = 0,
     /// The station.
     Station = 1,
-    /// The far end.
+    /// The remote end.
     Remote = 2,
 }
 
@@ -112,17 +112,17 @@ pub enum Initiator {
 pub struct FlowRecord<'a> {
     /// Address of the station.
     pub source: IpAddr,
-    /// Address of the far end.
+    /// Address of the remote end.
     pub destination: IpAddr,
     /// Port of the station; 0 where the protocol has none.
     pub source_port: u16,
-    /// Port of the far end.
+    /// Port of the remote end.
     pub destination_port: u16,
     /// Number of the protocol (6 is TCP).
     pub protocol: u8,
     /// ICMP message that the station sends; ports are left out then.
     pub icmp: Option<Icmp>,
-    /// ifIndex of the port behind which the station is.
+    /// ifIndex of the station's port.
     pub ingress_port: u32,
     /// ifIndex of the device on the other side; 0 where unknown.
     pub egress_port: u32,
@@ -149,7 +149,7 @@ pub struct FlowRecord<'a> {
     /// Application of the flow: `web`, `dns`, … Control characters are removed, and text longer
     /// than [`NAME_LIMIT`](super::NAME_LIMIT) bytes is cut.
     pub application: Option<&'a str>,
-    /// Name of the far end, limited like the application.
+    /// Name of the remote end, limited like the application.
     pub remote_name: Option<&'a str>,
     /// Measurements of TCP, if there are any.
     pub tcp: Option<Tcp>,
@@ -165,7 +165,7 @@ pub enum NatEventKind {
     Delete = 5,
 }
 
-/// A translation of IPv4 that began or ended. IANA has no such event for IPv6 to IPv6.
+/// Begin or end of a translation of IPv4. IANA has no such event for IPv6 to IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NatEvent {
     /// Begin or end.

@@ -1,6 +1,6 @@
-//! Templates: which fields a record has, and in which order. They are fixed, so that a collector
-//! that knows them from before a restart of weir reads rightly what comes after it (RFC 7011,
-//! section 8.4, on UDP).
+//! Templates: the fields of each record, in order. Templates are fixed, so a collector that knows
+//! them from before a restart of weir decodes later records correctly (RFC 7011, section 8.4, on
+//! UDP).
 
 use super::element::*;
 
@@ -40,7 +40,7 @@ pub struct FlowShape {
     /// True for a field with the application's name. Without a name the field is left out: some
     /// decoders take a length of 0 for an error.
     pub application: bool,
-    /// True for a field with the far end's name, left out likewise.
+    /// True for a field with the name of the remote end, which is left out likewise.
     pub named: bool,
 }
 

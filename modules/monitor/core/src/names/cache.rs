@@ -10,10 +10,10 @@ use super::name_file::NameEntry;
 use super::remote::RemoteNames;
 use super::{Client, Millis, NameObservation};
 
-/// Maximum number of far-end names, over all stations.
+/// Maximum number of names of remote ends, over all stations.
 pub const FAR_ENDS: usize = 4096;
 
-/// All known names. In memory only, and of bounded size: measured, 0.7 MB for 1000 far ends, and
+/// All known names. In memory only, and of bounded size: measured, 0.7 MB for 1000 remote ends, and
 /// 3.4 MB when full, with ordinary names.
 #[derive(Debug)]
 pub struct Names {
@@ -28,7 +28,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Keeps names of at most this many far ends.
+    /// Creates a table for the names of at most this many remote ends.
     pub fn new(far_ends: usize) -> Self {
         Self {
             remote: RemoteNames::new(far_ends),
@@ -63,9 +63,9 @@ impl Names {
         self.devices.replace(source, known);
     }
 
-    /// Returns the name by which `client` resolved a far end's address. `at` is the start of the
+    /// Returns the name by which `client` resolved a remote end's address. `at` is the start of the
     /// flow, so that a flow keeps its name when the address later gets another name. A name from
-    /// the flow itself ([`Learned::FlowName`]) is better.
+    /// the flow itself ([`Learned::FlowName`]) has precedence.
     pub fn remote_name(&self, client: Client, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
         self.remote.name(client, address, at)
     }
@@ -76,7 +76,7 @@ impl Names {
         self.devices.name(mac, addresses)
     }
 
-    /// Names of far ends that are kept for stations now.
+    /// Returns the number of remote ends with a stored name.
     pub fn far_ends(&self) -> usize {
         self.remote.len()
     }

@@ -8,7 +8,7 @@ use kernel::Mac;
 use super::bounded::Bounded;
 use super::name_file::NameEntry;
 
-/// Devices whose own words are kept.
+/// Maximum number of devices whose own statements are stored.
 const MOST_SPEAKERS: usize = 1024;
 
 /// Source of a device's name. The first source in this order wins.
@@ -42,7 +42,7 @@ impl Source {
         Self::Mdns,
     ];
 
-    /// The word of the API. Leases are leases, wherever they were seen.
+    /// Returns the source's name in the API. All leases have one name, wherever weir read them.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
@@ -116,7 +116,7 @@ impl Devices {
         let table = match source {
             Source::Dhcp => &mut self.dhcp,
             Source::Mdns => &mut self.mdns,
-            // These sources are replaced as a whole.
+            // A new list from these sources replaces the whole old list.
             Source::Configuration
             | Source::User
             | Source::Ethers

@@ -21,13 +21,13 @@ const FQDN_ENCODED: u8 = 4;
 /// Kinds of message (RFC 2132, 9.6) that contain a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageType {
-    /// The client looks for servers.
+    /// The client searches for servers.
     Discover,
     /// The client requests or renews an address.
     Request,
     /// The server assigns the address.
     Ack,
-    /// An address is there already, what else is there to know?
+    /// The client has an address and asks for other options.
     Inform,
 }
 
@@ -45,8 +45,8 @@ pub struct Message {
     pub address: Option<Ipv4Addr>,
 }
 
-/// Reads the payload of a datagram to or from port 67. `None` if it is no message of those kinds,
-/// or not of an Ethernet client.
+/// Parses the payload of a datagram to or from port 67. `None`: another kind of message, or not an
+/// Ethernet client.
 pub fn read(payload: &[u8]) -> Option<Message> {
     let mut cursor = Cursor(payload);
     let [op, hardware, length, _] = cursor.array()?;
@@ -57,7 +57,7 @@ pub fn read(payload: &[u8]) -> Option<Message> {
     // Server, relay.
     cursor.take(8)?;
     let mac: Mac = cursor.array()?;
-    // The rest of the hardware address, names of server and file.
+    // Padding of the hardware address, names of server and file.
     cursor.take(10 + 64 + 128)?;
     if cursor.array()? != COOKIE || hardware != ETHERNET || usize::from(length) != mac.len() {
         return None;
@@ -86,13 +86,13 @@ pub fn read(payload: &[u8]) -> Option<Message> {
 struct Options {
     kind: Option<u8>,
     requested: Option<Ipv4Addr>,
-    /// These options may come in pieces (RFC 3396).
+    /// These options may be split (RFC 3396).
     host_name: Vec<u8>,
     fqdn: Vec<u8>,
 }
 
 impl Options {
-    /// Reads the options, as far as they are valid.
+    /// Parses the options, up to the first invalid one.
     fn read(mut cursor: Cursor<'_>) -> Self {
         let mut options = Self::default();
         while let Some(code) = cursor.u8() {
@@ -119,7 +119,7 @@ impl Options {
     }
 }
 
-/// The host's part of option 81: flags, two bytes that are no longer used, name.
+/// Returns the host's part of option 81: flags, two unused bytes, name.
 fn first_label(fqdn: &[u8]) -> Option<String> {
     let mut cursor = Cursor(fqdn);
     let [flags, _, _] = cursor.array()?;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::message::{CNAME, INTERNET, Malformed, Message};
 use super::text;
 
-/// Records looked at in one message, and addresses kept of it.
+/// Maximum number of records parsed per message, and of addresses stored from it.
 const MOST_RECORDS: usize = 128;
 const MOST_ADDRESSES: usize = 32;
 /// Aliases that are followed. Resolvers give up at 8 to 16.
@@ -58,8 +58,8 @@ fn asked(message: &mut Message<'_>) -> Result<Question, Malformed> {
     })
 }
 
-/// Reads the payload of a datagram from a name server. `None`: a message, but not one that gives a
-/// name addresses (a question, an error, another type, a name that is no host's).
+/// Parses the payload of a datagram from a name server. `None`: a valid message without addresses
+/// of a host name (a question, an error, another type, a name that is not a host name).
 pub fn read(payload: &[u8]) -> Result<Option<Answer>, Malformed> {
     let mut message = Message::new(payload)?;
     if !message.is_answer() || message.questions != 1 {

@@ -14,10 +14,9 @@ const METHODS: [&[u8]; 9] = [
     b"PROPFIND ",
 ];
 
-/// Parses the first bytes from a TCP client: as far as the `Host` field of the first request, if
-/// they reach that far.
+/// Parses the first bytes from a TCP client, up to the `Host` field of the first request.
 ///
-/// [`Outcome::Foreign`]: not HTTP/1. [`Outcome::Nothing`]: a whole header that names no host.
+/// [`Outcome::Foreign`]: not HTTP/1. [`Outcome::Nothing`]: a complete header without a host name.
 pub fn read(first: &[u8]) -> Outcome<String> {
     let begins = |method: &&[u8]| {
         let length = method.len().min(first.len());

@@ -21,17 +21,17 @@ pub fn any(file: &[u8]) -> NameFile {
     })
 }
 
-/// Reads a file of dnsmasq: `expiry mac address name client-id` in each line. Behind a line `duid
-/// …` there are leases of DHCPv6, `expiry iaid address name duid` (dnsmasq, lease.c). `*` stands
-/// for a missing name.
+/// Reads a file of dnsmasq: `expiry mac address name client-id` in each line. After a line `duid
+/// …`, the lines are leases of DHCPv6, `expiry iaid address name duid` (dnsmasq, lease.c). `*` is a
+/// missing name.
 pub fn dnsmasq(file: &[u8]) -> NameFile {
     NameFile::read(file, of_dnsmasq)
 }
 
 /// Reads a file of odhcpd (statefiles.c): `# device duid iaid name expiry number length
-/// address/length …`; of DHCPv4 `iaid` is `ipv4` and `duid` the hardware address. `-` stands for a
-/// missing name; invalid host names are marked as broken, and may hold spaces. Other lines are as
-/// in `/etc/hosts`.
+/// address/length …`; of DHCPv4 `iaid` is `ipv4` and `duid` the hardware address. `-` is a missing
+/// name; invalid host names are marked as broken, and may contain spaces. Other lines are as in
+/// `/etc/hosts`.
 pub fn odhcpd(file: &[u8]) -> NameFile {
     NameFile::read(file, of_odhcpd)
 }

@@ -7,7 +7,7 @@ use super::text;
 use net::Cursor;
 use net::digits::{decimal, hexadecimal};
 
-/// Records looked at in one message.
+/// Maximum number of records parsed per message.
 const MOST_RECORDS: usize = 256;
 /// Hosts of which addresses are kept.
 const MOST_HOSTS: usize = 32;

@@ -125,9 +125,9 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Reads a name: lower case, labels joined by dots, empty for the root. Bytes that are invalid
-    /// in a host's name stay, and a dot within a label becomes a backslash, so that the label does
-    /// not look like two.
+    /// Parses a name: lower case, labels joined by dots, empty for the root. Bytes that are invalid
+    /// in a host name stay. A dot within a label becomes a backslash, so that one label does not
+    /// look like two.
     pub(super) fn name(&mut self) -> Result<Vec<u8>, Malformed> {
         let start = self.whole.len() - self.cursor.0.len();
         let (name, length) = self.expand(start)?;
@@ -145,9 +145,8 @@ impl<'a> Message<'a> {
         Ok(self.expand(start)?.0)
     }
 
-    /// The name at an offset, and how many bytes it takes there. Pointers must lead back, before
-    /// where they were met (RFC 1035, 4.1.4: "a prior occurrence"); with that, there are no
-    /// circles.
+    /// Returns the name at an offset, and its length in bytes there. Pointers must point backwards,
+    /// before their own position (RFC 1035, 4.1.4: "a prior occurrence"), which excludes loops.
     fn expand(&self, start: usize) -> Result<(Vec<u8>, usize), Malformed> {
         let mut name = Vec::new();
         let mut at = start;

@@ -36,8 +36,8 @@ pub struct NameFile {
 }
 
 impl NameFile {
-    /// Reads line by line. `read` gives what a line says, which may be nothing; `None` if it makes
-    /// no sense.
+    /// Parses line by line. `read` returns the content of a line, which may be empty; `None` if the
+    /// line is malformed.
     pub(super) fn read(
         octets: &[u8],
         mut read: impl FnMut(&str) -> Option<Vec<NameEntry>>,

@@ -28,8 +28,8 @@ pub struct Packet<'a> {
     pub destination_port: u16,
     /// For TCP, number of the first byte of the payload. A SYN takes one before it.
     pub sequence: u32,
-    /// Behind the last header, without what fills up a frame. Less than was sent if less was
-    /// copied.
+    /// Payload after the last header, without the padding of a frame. Shorter than the sent payload
+    /// if the copy is shorter.
     pub payload: &'a [u8],
 }
 

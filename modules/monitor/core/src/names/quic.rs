@@ -64,8 +64,8 @@ pub struct Initials {
 }
 
 impl Initials {
-    /// Reads a datagram of the client. [`Outcome::Foreign`]: nothing in it could be decrypted, or
-    /// it is no ClientHello.
+    /// Reads a datagram of the client. [`Outcome::Foreign`]: nothing in the datagram could be
+    /// decrypted, or the content is not a ClientHello.
     pub fn datagram(&mut self, datagram: &[u8]) -> Outcome<Hello> {
         let mut rest = datagram;
         let mut understood = false;
@@ -116,8 +116,8 @@ struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Splits the first packet off; inside it is `None` if it is another with a long header, as
-    /// 0-RTT. `None`: no such packet.
+    /// Splits off the first packet. The inner `None`: another packet with a long header, such as
+    /// 0-RTT. The outer `None`: not a packet.
     fn split(datagram: &'a [u8]) -> Option<(Option<Self>, &'a [u8])> {
         let mut cursor = Cursor(datagram);
         let first = cursor.u8()?;

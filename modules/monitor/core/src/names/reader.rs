@@ -16,9 +16,9 @@ use super::sampling::{DATAGRAMS, Direction, PacketSummary, SEGMENTS, SampleKind,
 use super::{Client, FlowKey, FlowNameSource, Millis, NameObservation, Outcome, Source};
 use super::{dhcp, dns, http, mdns, tls};
 
-/// Flows whose beginning is being gathered. Each holds [`LIMIT`] bytes at most.
+/// Maximum number of flows in reassembly. Each holds at most [`LIMIT`] bytes.
 pub const MOST_FLOWS: usize = 128;
-/// Longest wait for the rest of a beginning.
+/// Maximum wait for the missing part of a flow's first bytes.
 pub const PATIENCE: Millis = 10_000;
 
 /// Place of observation and headers of a packet.
@@ -32,8 +32,8 @@ pub struct PacketMeta {
     pub flow: FlowKey,
     /// For TCP, number of the first byte of the payload ([`Packet::sequence`]).
     pub sequence: u32,
-    /// Earlier packets with payload of the flow in this direction; 255 stands for more too. 0 if
-    /// the packet path only passes early packets: the reader counts its packets, too.
+    /// Earlier packets with payload of the flow in this direction; 255 also means more. 0 if the
+    /// packet path only passes early packets, because the reader then counts the packets.
     pub before: u8,
 }
 
@@ -91,7 +91,7 @@ pub struct ReaderCounters {
     /// Packets without use: they should not have been copied.
     pub unwanted: u64,
     /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not
-    /// TLS or HTTP, what comes behind a QUIC flow's hello.
+    /// TLS or HTTP, packets after the hello of a QUIC flow.
     pub nameless: u64,
     /// Answers of name servers without a query.
     pub unasked: u64,
@@ -99,9 +99,9 @@ pub struct ReaderCounters {
     pub malformed: u64,
     /// Packets that are incomplete without further ones.
     pub incomplete: u64,
-    /// Names of devices, far ends and flows that were found.
+    /// Found names of devices, remote ends and flows.
     pub names: u64,
-    /// Flows whose beginning was given up: it did not come, or there were too many.
+    /// Flows whose first bytes were given up: they did not arrive, or too many flows waited.
     pub abandoned: u64,
 }
 
@@ -111,8 +111,8 @@ pub struct ReaderCounters {
 pub struct Reader {
     begun: Bounded<FlowKey, PendingFlow>,
     questions: Questions,
-    /// QUIC flows that are done with, and since when: what comes behind a hello has other keys, or
-    /// is the same again.
+    /// Finished QUIC flows, and the time of their end: packets after a hello have other keys, or
+    /// repeat it.
     done: Bounded<FlowKey, Millis>,
     tally: ReaderCounters,
 }
@@ -158,7 +158,7 @@ impl Reader {
         self.questions.len()
     }
 
-    /// Flows whose beginning is waited for.
+    /// Returns the number of flows whose first bytes are incomplete.
     pub fn waiting(&self) -> usize {
         self.begun.len()
     }

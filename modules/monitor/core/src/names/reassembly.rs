@@ -1,4 +1,4 @@
-//! The beginning of a stream, from pieces that come in any order.
+//! The first bytes of a stream, from segments in any order.
 
 /// Maximum stored bytes of a stream. A ClientHello with a post-quantum key share has some 1,800.
 pub const LIMIT: usize = 4096;

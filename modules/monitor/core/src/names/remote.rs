@@ -1,4 +1,4 @@
-//! Names of far ends: which name led a station to an address.
+//! Names of remote ends: the name that led a station to an address.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -9,15 +9,15 @@ const MDNS: u16 = 5353;
 const DHCP_SERVER: u16 = 67;
 const HTTPS: u16 = 443;
 
-/// Packets with payload looked at at the beginning of a TCP flow.
+/// Number of packets with payload parsed at the beginning of a TCP flow.
 pub const SEGMENTS: u8 = 4;
-/// Datagrams looked at at the beginning of a QUIC flow.
+/// Number of datagrams parsed at the beginning of a QUIC flow.
 pub const DATAGRAMS: u8 = 3;
 
 /// Direction of a packet, seen from the station that the packet is counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// The packet came in from the station.
+    /// The packet entered from the station.
     FromStation,
     /// The packet leaves towards the station.
     ToStation,
@@ -34,9 +34,9 @@ pub struct PacketSummary {
     pub station_port: u16,
     /// The port at the other end.
     pub remote_port: u16,
-    /// Packets with payload that this flow had before in this direction; 255 stands for more too.
+    /// Packets with payload that this flow had before in this direction; 255 also means more.
     pub before: u8,
-    /// The first byte of the payload; none if there is no payload.
+    /// First byte of the payload; `None` without payload.
     pub first: Option<u8>,
 }
 

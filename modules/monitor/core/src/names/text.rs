@@ -7,8 +7,8 @@ pub const LONGEST_HOST: usize = 253;
 pub const LONGEST_DEVICE: usize = 63;
 
 /// Cleans a host's name: lower case, without the dot at its end; letters, digits, `-`, `_` and dots
-/// only. Names of other scripts travel as A-labels (`xn--…`, RFC 5890), and stay that. `None` for
-/// any other text, for addresses, and for names that are too long.
+/// only. Names in other scripts stay A-labels (`xn--…`, RFC 5890). `None` for any other text, for
+/// addresses, and for names that are too long.
 pub fn host(octets: &[u8]) -> Option<String> {
     let octets = octets.strip_suffix(b".").unwrap_or(octets);
     if octets.is_empty() || octets.len() > LONGEST_HOST {
@@ -38,8 +38,8 @@ pub fn host(octets: &[u8]) -> Option<String> {
 pub fn device(octets: &[u8]) -> Option<String> {
     let mut name = String::new();
     let mut space = false;
-    // Lossy only makes U+FFFD, which is left out. Enough is looked at even if most of it is left
-    // out.
+    // Lossy decoding only adds U+FFFD, which is removed. The prefix is long enough even if most of
+    // it is removed.
     for char in String::from_utf8_lossy(&octets[..octets.len().min(1024)]).chars() {
         if char.is_whitespace() {
             space = true;

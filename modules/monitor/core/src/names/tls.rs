@@ -19,10 +19,10 @@ const ALPN: u16 = 16;
 /// Contents of a ClientHello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The host that the client wants to talk to.
+    /// Name of the host that the client wants to reach.
     pub name: String,
-    /// The first application protocol that it offers (RFC 7301), as `h2`; absent as well if the
-    /// name came first and the rest is not there yet.
+    /// The first application protocol that it offers (RFC 7301), as `h2`; also absent if the name
+    /// came first and the following bytes have not arrived.
     pub alpn: Option<String>,
 }
 
@@ -100,7 +100,7 @@ pub fn hello(message: &[u8]) -> Outcome<Hello> {
 
 #[derive(Default)]
 struct Found {
-    /// Inside: none if it is no host's name.
+    /// The inner `None`: not a host name.
     name: Option<Option<String>>,
     alpn: Option<String>,
 }
@@ -117,7 +117,7 @@ fn fields(body: &[u8], found: &mut Found) -> Option<()> {
     if cursor.0.is_empty() {
         return Some(());
     }
-    // Not `behind_u16`: a truncated list is read as far as it goes.
+    // Not `behind_u16`: a truncated list is parsed as far as possible.
     let length = usize::from(cursor.u16()?);
     let there = length.min(cursor.0.len());
     let mut extensions = Cursor(cursor.take(there)?);
@@ -261,7 +261,7 @@ mod tests {
         ] {
             assert_eq!(read(other), Outcome::Foreign, "{other:?}");
         }
-        // ServerHello, and a ClientHello whose inner lengths go beyond its own.
+        // ServerHello, and a ClientHello whose inner lengths exceed its own.
         assert_eq!(hello(&[2, 0, 0, 1, 3]), Outcome::Foreign);
         let mut message = client_hello(&[(51, &[0; 20])]);
         message[4 + 2 + 32] = 255;

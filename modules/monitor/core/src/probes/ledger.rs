@@ -41,7 +41,7 @@ pub struct Record {
 pub struct Ledger {
     room: usize,
     kept: HashMap<Subject, Vec<u64>>,
-    /// The table as it was when it was last looked at, while it fills.
+    /// The table at the previous reading, while the table fills.
     before: HashMap<Subject, Vec<u64>>,
 }
 
@@ -75,7 +75,7 @@ impl Ledger {
         stale
     }
 
-    /// Keeps what records had that were taken out.
+    /// Keeps the values of removed records.
     pub fn keep(&mut self, taken: Vec<Record>) {
         for Record { subject, words } in taken {
             self.before.remove(&subject);

@@ -13,7 +13,7 @@ pub struct Probe {
     pub measure: Measure,
     /// Unit of the values.
     pub unit: Unit,
-    /// Label of the records, beside port and station.
+    /// Label of the records, in addition to port and station.
     pub label: Option<Label>,
     /// Kernel requirements.
     pub needs: Needs,
@@ -40,7 +40,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The word, in output.
+    /// Returns the name in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Packets => "packets",
@@ -59,7 +59,7 @@ pub struct Label {
     pub words: LabelValues,
 }
 
-/// Source of a label's words.
+/// Source of a label's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelValues {
     /// An enumeration of the running kernel, which differs from version to version. It must be
@@ -93,7 +93,7 @@ impl Label {
     }
 }
 
-/// Kernel requirements of a probe, beside type information (BTF).
+/// Kernel requirements of a probe, in addition to type information (BTF).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// The first version that has all of it.

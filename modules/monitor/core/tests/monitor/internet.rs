@@ -285,7 +285,7 @@ fn what_comes_in_inside_is_no_internet_traffic() {
     }
 }
 
-/// Packets for a station behind the uplink came in inside: they are an upload.
+/// Packets for a station behind the uplink entered from inside: they are an upload.
 #[test]
 fn an_upload_is_internet_traffic_of_the_gateway() {
     let mut monitor = monitor();
@@ -371,12 +371,12 @@ fn without_an_uplink_there_is_no_internet_traffic() {
     monitor.set_networks(networks());
     read(&mut monitor, conversation, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [1_000, 0, 100, 0]);
-    // The uplink is gone for a moment: what went on did not turn around.
+    // The uplink disappears for a moment: running conversations did not change direction.
     monitor.set_port(WAN, "wan0", true);
     monitor.set_networks(Networks::default());
     read(&mut monitor, conversation, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [2_000, 0, 100, 0]);
-    // Without the route, the port is no uplink either.
+    // Without the route, the port is not an uplink either.
     monitor.set_port(WAN, "wan0", false);
     read(&mut monitor, conversation, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [3_000, 0, 100, 0]);
@@ -422,8 +422,8 @@ fn what_has_no_record_counts_as_internet_traffic() {
     assert_eq!(sums(&mut monitor, LAPTOP), [500, 0, 500, 0]);
 }
 
-/// A conversation that is forgotten, for which there is no room, or of another station with the
-/// same ends is in the sums all the same.
+/// The sums include conversations that were removed, that found no room, and those of another
+/// station with equal endpoints.
 #[test]
 fn nothing_is_left_out() {
     let mut monitor = Monitor::new(Limits {
@@ -466,7 +466,7 @@ fn rates_are_told_apart() {
     assert!(lan.received > 6_000_000 && lan.sent == 0);
 }
 
-/// Packets without a new wait for the far end do not renew the last one.
+/// Packets without a new round trip do not refresh the last round-trip time.
 #[test]
 fn a_wait_has_the_time_of_its_measurement() {
     let mut monitor = monitor();

@@ -1,4 +1,4 @@
-//! Whatever is exported, an independent decoder reads what went in.
+//! An independent decoder reads all exported values.
 
 use crate::traffic;
 
@@ -407,7 +407,7 @@ fn a_restarted_collector_understands_after_a_refresh() {
         packet.flowsets.iter().all(unknown),
         "no template is told twice within a refresh"
     );
-    // The refresh that is due, as every minute.
+    // The refresh that is due every minute.
     for flow in &flows {
         exporter.flow(flow, 60_001);
     }

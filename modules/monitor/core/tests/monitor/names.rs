@@ -14,7 +14,8 @@ use weir_monitor_core::names::{
 
 const LAPTOP: [u8; 6] = [2, 0, 0x5e, 0x10, 0, 1];
 
-/// A frame of a file: which way it goes, the station's hardware address, and from the IP header on.
+/// A frame of a file: its direction, the station's hardware address, and the bytes from the IP
+/// header on.
 #[derive(Clone, Debug)]
 struct Frame {
     direction: Direction,
@@ -167,7 +168,7 @@ fn answers_of_dnsmasq() {
     assert_eq!(told.len(), 3 + 29 + 32);
     assert!(told[3..].iter().all(|(name, _)| name == "many.example.com"));
     let tally = path.reader.tally();
-    // The address's name is no name's address; one answer was cut by the server.
+    // The reverse name of an address is not a host name; the server truncated one answer.
     assert_eq!((tally.names, tally.nameless, tally.malformed), (64, 2, 1));
 
     let far =
@@ -406,7 +407,7 @@ fn segments_out_of_order_and_twice() {
         let mut path = Path::default();
         assert_eq!(path.frame(missing), []);
         assert_eq!(path.reader.waiting(), 1);
-        // The wait for the rest has an end.
+        // The wait for the missing bytes ends.
         path.now += PATIENCE + 1;
         path.all(&frames("dns")[..1]);
         assert_eq!(

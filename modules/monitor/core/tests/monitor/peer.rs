@@ -17,8 +17,8 @@ pub fn free_port() -> u16 {
     socket.local_addr().expect("its address").port()
 }
 
-/// A new, empty directory; what an earlier run left there is gone. What this one leaves is there to
-/// be looked at.
+/// Creates an empty directory, without files of an earlier run. The files of this run stay for
+/// inspection.
 pub fn directory(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("ipfix")

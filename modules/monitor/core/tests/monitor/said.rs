@@ -97,7 +97,7 @@ fn before_it_was_known_or_after() {
         read(&mut monitor, key(2), 1, 4_000).as_deref(),
         Some("mail.example.org")
     );
-    // A hello with equal ports whose conversation found no place.
+    // A hello with equal ports whose conversation found no room.
     monitor.learn(&hello(&key(3), "old.example.org"), 4_100);
     monitor.learn(&told, 50_000);
     assert_eq!(

@@ -136,8 +136,8 @@ fn print(answer: &Conversations, output: &mut Output<'_>) -> io::Result<()> {
     output.line(&output.toned(Tone::Dim, &text))
 }
 
-/// Turns a conversation around that was seen at an uplink from the outside, where the far end is
-/// the station: readers of a full list expect the inner device as the station.
+/// Reverses a conversation seen at an uplink from outside, where the remote end is the station:
+/// readers of a full list expect the inner device as the station.
 pub(crate) fn from_inside(conversation: &mut Conversation) {
     if !std::mem::take(&mut conversation.outside) {
         return;
@@ -158,7 +158,7 @@ pub(crate) fn from_inside(conversation: &mut Conversation) {
         std::mem::swap(&mut latency.lan, &mut latency.wan);
         std::mem::swap(&mut latency.lan_min, &mut latency.wan_min);
     }
-    // The far end was an address of this router, and the station the next hop to the Internet.
+    // The remote end was an address of this router, and the station the next hop to the Internet.
     conversation.remote_name = None;
     conversation.uplink = Some(conversation.port.clone());
     conversation.device = match behind {

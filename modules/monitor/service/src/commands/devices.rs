@@ -280,13 +280,13 @@ fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> 
     output.line(&output.toned(Tone::Dim, &text))
 }
 
-/// Bits a second that come from the Internet by this uplink, and that go there. Its stations are
-/// what is behind it: they *send* what is downloaded.
+/// Returns bits per second from the Internet by this uplink, and to the Internet. The uplink's
+/// stations are on the Internet: they *send* the downloads.
 pub(crate) fn through(uplink: &MeteredPort) -> (u64, u64) {
     (uplink.rate.sent, uplink.rate.received)
 }
 
-/// `tv (Anna)`: what it is called, and whose it is.
+/// `tv (Anna)`: name and owner.
 fn name(device: &Device) -> Option<String> {
     let owner = device.owner.as_ref().map(|owner| format!("({owner})"));
     let parts: Vec<&str> = device

@@ -1,4 +1,4 @@
-//! `weir probes`: what is recorded of the network stack.
+//! `weir probes`: records of the network stack.
 
 use std::io;
 

@@ -7,12 +7,12 @@ use ratatui::style::Style;
 use super::samples::{MINUTE, Minute, Sample};
 use runtime::output::Charset;
 
-/// Aggregate of a column that stands for several seconds.
+/// Aggregate of several seconds in one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
     /// The most of them: no peak is lost.
     Most,
-    /// Mean of the seconds: bursts stay apart in a few columns.
+    /// Mean of the seconds: bursts stay visible in a few columns.
     Mean,
 }
 

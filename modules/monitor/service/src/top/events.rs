@@ -19,8 +19,8 @@ pub(super) enum Event {
     Panicked,
 }
 
-/// Sends events from a thread; also a panic of the thread: without that event, the picture would
-/// stand still for ever.
+/// Sends events from a thread, and an event if the thread panics: without that event, the screen
+/// would never change again.
 pub(super) struct PanicReporter(pub(super) Sender<Event>);
 
 impl Drop for PanicReporter {

@@ -44,8 +44,8 @@ pub fn run(socket: PathBuf, charset: Charset, colour: bool) -> io::Result<()> {
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
-        // All that has happened meanwhile, before it is drawn: a key that is held down must not run
-        // ahead of the picture.
+        // Handles all pending events before drawing: a key held down must not run ahead of the
+        // screen.
         while let Some(event) = next {
             match event {
                 Event::Stop => return Ok(()),

@@ -35,7 +35,7 @@ impl Sample {
     }
 }
 
-/// A minute of one thing, the latest second last; `None` where there was no answer.
+/// A minute of one subject, the latest second last; `None`: no answer in that second.
 pub(super) type Minute = VecDeque<Option<Sample>>;
 
 /// Samples of each second.

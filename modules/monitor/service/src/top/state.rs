@@ -44,7 +44,7 @@ pub(super) struct Problem {
     pub(super) hint: String,
 }
 
-/// Effect of a key, besides another picture.
+/// Effect of a key, in addition to a redraw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Quit,
@@ -74,7 +74,7 @@ pub(super) struct State {
     pub(super) samples: Samples,
     pub(super) device_list: ListPosition<DeviceColumn, String>,
     pub(super) conversation_list: ListPosition<ConversationColumn, u64>,
-    /// Only what contains this.
+    /// Show only rows that contain this text.
     pub(super) filter: String,
     /// Keys are letters of the filter.
     pub(super) typing: bool,
@@ -86,7 +86,7 @@ pub(super) struct State {
     pub(super) detail: bool,
     /// Reason why the last request failed.
     problem: Option<Problem>,
-    /// Time of the request without an answer so far.
+    /// Time of the unanswered request.
     waiting: Option<Duration>,
     /// Time of the next request.
     next: Duration,
@@ -116,7 +116,8 @@ impl State {
         }
     }
 
-    /// Returns the request that is due now, if any. Never a second one before the first response.
+    /// Returns the request that is due now, if any. No second request is sent before the first
+    /// response.
     pub(super) fn tick(&mut self, now: Duration) -> Option<Request> {
         if self.paused || self.waiting.is_some() || now < self.next {
             return None;
@@ -126,7 +127,7 @@ impl State {
         Some(self.wanted())
     }
 
-    /// Returns how long to wait for an event before [`State::tick`] or the picture has news.
+    /// Returns the time until [`State::tick`] or a redraw is due.
     pub(super) fn patience(&self, now: Duration) -> Duration {
         if self.paused || self.waiting.is_some() {
             EVERY
@@ -180,7 +181,7 @@ impl State {
         }
     }
 
-    /// Returns the reason why the picture is out of date; `None`: the picture is current.
+    /// Returns the reason why the screen is out of date; `None`: the screen is current.
     pub(super) fn problem(&self, now: Duration) -> Option<(String, &str)> {
         if let Some(trouble) = &self.problem {
             return Some((trouble.what.clone(), &trouble.hint));
@@ -334,8 +335,8 @@ impl State {
         self.detail = false;
         self.filter.clear();
         self.conversation_list.go(0, &[]);
-        // The user waits, so the request is due at once. A pause ends, as a paused picture stays
-        // empty.
+        // The user waits, so the request is due at once. The pause ends, as a paused screen would
+        // stay empty.
         self.paused = false;
         self.next = now;
     }
@@ -383,7 +384,7 @@ impl State {
             .collect()
     }
 
-    /// The conversation that is chosen.
+    /// Returns the selected conversation.
     pub(super) fn chosen_conversation(&self) -> Option<&Conversation> {
         let listed = self.listed_conversations();
         let id = self.conversation_list.chosen(
@@ -397,7 +398,7 @@ impl State {
             .find(|conversation| conversation.id == id)
     }
 
-    /// The device whose conversations are shown.
+    /// Returns the device whose conversations are shown.
     pub(super) fn shown_device(&self) -> Option<&Device> {
         let View::Conversations(Some(mac)) = &self.view else {
             return None;

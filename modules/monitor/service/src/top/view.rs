@@ -21,7 +21,7 @@ use crate::commands::devices::{display_name, in_the_lan, note};
 use pen::Pen;
 use runtime::output::{Charset, Tone, units, width};
 
-/// Less than this is no picture: it is asked for more room.
+/// Minimum size of the screen: below it, a text asks for more room.
 const LEAST: (u16, u16) = (40, 8);
 
 /// A way: its word, its colour, and which part of a sample it is.
@@ -153,7 +153,7 @@ fn charts(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> u16 {
     rows + 1
 }
 
-/// `wan0 `: whose rates these are.
+/// Returns the uplinks of these rates, such as `wan0 `.
 fn uplinks(state: &State) -> String {
     let ports = state.devices.iter().flat_map(|answer| &answer.ports);
     let names: Vec<&str> = ports

@@ -13,17 +13,17 @@ struct Line {
     rtt: u32,
     octets: f64,
     used: bool,
-    /// Total time that it was to rest so far.
+    /// Total duration of pauses so far.
     rested: Duration,
 }
 
 struct Model {
     guard: GoodputMonitor,
     lines: Vec<Line>,
-    /// A line farther than this (milliseconds) holds the others up: all together carry this part of
-    /// what the first line carries.
+    /// A line farther than this (milliseconds) slows the others down: all together carry this part
+    /// of the first line's rate.
     held_up: (u32, f64),
-    /// Time until a line that is to rest rests.
+    /// Time until a line pauses after the request.
     hears: Duration,
     /// Bytes a second that are wanted.
     wanted: f64,

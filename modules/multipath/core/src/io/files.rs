@@ -24,10 +24,10 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Writes a file that only its owner may read, under another name, and moves it into place once it
-/// is on the disk: a power cut must not leave half of it. After an error, nothing is left.
+/// is on the disk: a power cut must not leave half of it. After an error, no file remains.
 ///
 /// # Errors
-/// The file cannot be written, or not be moved into place.
+/// The file cannot be written or moved into place.
 pub(super) fn write(
     fresh: &Path,
     content: &[u8],

@@ -23,8 +23,9 @@ pub struct KernelSettings {
 }
 
 impl KernelSettings {
-    /// Changes what it can, in the network namespace of this thread. Failures are logged, and cost
-    /// some of the benefit of several paths. `folder`: place of the record of changes.
+    /// Changes settings as far as possible, in the network namespace of this thread. Failures are
+    /// logged, and cost some of the benefit of several paths. `folder`: folder of the record of
+    /// changes.
     pub fn new(folder: &Path) -> Self {
         let open = |sysctls: std::io::Result<Sysctls>| {
             let mut sysctls = sysctls?;

@@ -6,8 +6,8 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 const OTHERS: u64 = 512;
 /// Descriptors of a connection while bytes move both ways: two sockets, two pipes.
 const EACH: u64 = 6;
-/// Memory that a connection is counted with, bytes, in sockets and pipes: the maximum is far
-/// higher, but not all connections reach it at once.
+/// Assumed memory of a connection in bytes, in sockets and pipes: the maximum is far higher, but
+/// not all connections reach it at once.
 const MEMORY: u64 = 64 * 1024;
 
 /// Raises the limit of open descriptors to as many as memory has room for, if permitted (OpenWrt

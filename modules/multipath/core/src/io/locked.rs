@@ -47,8 +47,8 @@ pub async fn lock(file: &Path, text: &str) -> Result<(), LockError> {
     stored.map_err(failed)?;
     // A process that receives the event of the new rules finds the file.
     load_rules(text).await.map_err(LockError::Rules)?;
-    // A flow table of the kernel's forwards its packets without a look at the rules, for as long as
-    // conntrack knows them.
+    // A flow table of the kernel forwards its packets past the rules, for as long as conntrack
+    // knows them.
     if let Err(error) = delete_marked(0, TUNNEL_MARK) {
         warn!(%error, "cannot end direct connections: those in a flow table may stay direct until they end");
     }
@@ -95,7 +95,7 @@ fn text(file: &Path) -> Option<String> {
 }
 
 /// Keeps the table in place while the file exists; `told` receives the clients' devices, an empty
-/// list where nothing is locked.
+/// list if no device is locked.
 pub(super) async fn keep(file: &Path, told: impl Fn(Vec<String>)) {
     let mut changes = Changes::of(LOCK_TABLE);
     let mut known = None;

@@ -2,10 +2,11 @@
 //! them.
 //!
 //! Router and partner each connect on their own time, so the second of two connections could
-//! overtake the first. Programs that tell their connections apart by the order of arrival would
-//! confuse them: `iperf3 --bidir` then sends both ways, and no side receives. So a router states in
-//! each open which connection came before, as long as that one is not answered ([`ConnectionOrder`]); the
-//! partner lets the second wait until the first was begun ([`Begun`]), and no longer than [`WAIT`].
+//! overtake the first. Programs that distinguish their connections by the order of arrival would
+//! confuse them: `iperf3 --bidir` then sends in both directions, and no side receives. So a router
+//! names the previous connection in each open, until that connection is answered
+//! ([`ConnectionOrder`]). The partner delays the second connection until the first has begun
+//! ([`StartedConnections`]), and no longer than [`WAIT`].
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -92,7 +93,7 @@ impl Drop for PendingConnection {
 /// Router, its client with its port, and destination of a connection.
 type Name = (KeyId, SocketAddr, SocketAddr);
 
-/// At the partner: connections that have begun, for as long as they last, and [`MEMORY`] longer.
+/// At the partner: running connections, and those that ended less than [`MEMORY`] ago.
 #[derive(Debug, Default)]
 pub struct StartedConnections {
     names: Mutex<Names>,

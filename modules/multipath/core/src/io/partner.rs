@@ -39,7 +39,7 @@ const NOTE: &str = "forwarding";
 
 /// Pause before rules that the firewall refused are loaded again.
 const AGAIN: Duration = Duration::from_secs(5);
-/// Interval of looks at the list of routers.
+/// Interval of checking the list of routers.
 const LOOK: Duration = Duration::from_secs(1);
 /// Shortest interval of writing router observations: flash wears.
 const WRITE: Duration = Duration::from_secs(60);
@@ -106,7 +106,7 @@ pub struct Partner {
 
 impl Partner {
     /// Begins to listen. Call it within an event loop, as it queries the kernel. `serves`: lock of
-    /// the folder; `device`: for the tunnel; without a device there is no tunnel.
+    /// the folder; `device`: for the tunnel; without a device, no tunnel runs.
     ///
     /// # Errors
     /// See [`ServeError`].
@@ -272,7 +272,7 @@ async fn forward(
         .await
         .map_err(io::Error::other)?;
     sysctls.set("ipv4/ip_forward", "1")?;
-    // Answers come by the device that routes do not lead to.
+    // Answers arrive at a device without a route to their source.
     sysctls.set(&format!("ipv4/conf/{}/rp_filter", device.name), "0")?;
     Ok((sysctls, rules))
 }

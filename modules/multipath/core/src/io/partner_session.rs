@@ -1,6 +1,6 @@
-//! A router's session with its partner: made at the start, and anew when in doubt. Doubts arise
-//! from unauthenticated events (a reset, *unknown session*), so a session stays until the next one
-//! has been made.
+//! A router's session with its partner: made at the start, and renewed in case of doubt. Doubts
+//! arise from unauthenticated events (a reset, *unknown session*), so a session stays until the
+//! next one has been made.
 
 use std::io;
 use std::net::SocketAddr;
@@ -41,7 +41,7 @@ const STANDBY: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(900
 /// Bytes by the tunnel after which keys are renewed, however young they are: some 2²³ datagrams,
 /// the limit of AES-GCM (RFC 9001, 6.6).
 const MOST_TUNNELLED: u64 = 8 << 30;
-/// Interval of looks at the age and the bytes of the keys.
+/// Interval of checking the age and the bytes of the keys.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Failure to make a session.
@@ -89,7 +89,7 @@ pub struct PartnerCandidate<'a> {
     /// Cause of the last failure, and the number of failures in a row.
     problem: Option<String>,
     failures: u32,
-    /// Time of the last try beside a session with another partner.
+    /// Time of the last attempt while a session with another partner exists.
     looked: Option<Instant>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> PartnerCandidate<'a> {
         }
     }
 
-    /// Returns true if the partner is to be tried again, beside a session with another.
+    /// Returns true if the partner should be tried again, while a session with another exists.
     fn is_due(&self) -> bool {
         let every = self.problem.as_ref().map_or(STANDBY[1], |_| STANDBY[0]);
         self.looked.is_none_or(|looked| looked.elapsed() >= every)
@@ -123,7 +123,7 @@ pub enum PartnerEvent<'a> {
     Reachable(usize),
     /// No session was made with this partner.
     Failed(usize, &'a SessionError),
-    /// All partners were tried, and there is no session any more.
+    /// All partners were tried, and no session remains.
     Lost,
 }
 
@@ -204,7 +204,7 @@ impl<T: Fn(PartnerEvent<'_>)> Keeper<'_, T> {
         None
     }
 
-    /// Tries the other partners beside a session, until the first one answers again.
+    /// Tries the other partners while a session exists, until the first one answers again.
     async fn others(&mut self, at: usize) -> ActiveSession {
         loop {
             sleep(BACK).await;
@@ -235,7 +235,7 @@ impl<T: Fn(PartnerEvent<'_>)> Keeper<'_, T> {
                     who.pace.made(Instant::now());
                 }
                 who.failures = who.failures.saturating_add(1);
-                // Beside a session, a single failure does not matter.
+                // While a session exists, a single failure does not matter.
                 if who.failures == 1 + u32::from(self.share.connected()) {
                     let partner = who.pairing.address();
                     warn!(partner, %error, "no session with the partner: retrying");

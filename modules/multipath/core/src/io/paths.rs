@@ -24,15 +24,15 @@ use super::kernel_settings::KernelSettings;
 use crate::hints::{Hints, Use};
 use routing::Routing;
 
-/// Time for changes to settle, as they come in groups: a new address, its route, the default route.
-/// A lost path counts at once.
+/// Time for changes to settle, as changes arrive in groups: a new address, its route, the default
+/// route. A lost path counts at once.
 const SETTLE: Duration = Duration::from_millis(30);
 /// Time for which a new path is a backup, before it is used like the others. If a connection gets a
 /// subflow while a thread reads from it, and data comes on the new subflow before the read is over,
 /// Linux 6.18 takes that data for the next in the stream (`__mptcp_flush_join_list` in
 /// net/mptcp/protocol.c; docs/limits.md); a backup carries none.
 const JOIN: Duration = Duration::from_millis(100);
-/// Pause after a failed look.
+/// Pause after a failed reading.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// See the module.
@@ -41,7 +41,7 @@ pub struct Paths {
     tuned: KernelSettings,
     events: Events,
     uplinks: Uplinks,
-    /// Time of the next full look.
+    /// Time of the next full reading.
     due: Option<Instant>,
     /// Addresses of paths that are not to carry anything.
     resting: Vec<IpAddr>,
@@ -57,8 +57,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Looks at the kernel's tables in this thread's network namespace; removes the remains of a
-    /// weir that was killed. `folder`: see [`KernelSettings::new`]; `hints`: the user's, about paths.
+    /// Reads the kernel's tables in this thread's network namespace; removes the remains of a
+    /// killed weir. `folder`: see [`KernelSettings::new`]; `hints`: the user's, about paths.
     ///
     /// # Errors
     /// The kernel does not answer.
@@ -237,8 +237,8 @@ impl Paths {
         self.follow(&[change]);
     }
 
-    /// Rests the paths of these devices, unless there are no others; ends the rest of devices that
-    /// are no longer listed.
+    /// Pauses the paths of these devices, unless no other path works; resumes devices that are no
+    /// longer listed.
     pub fn damp(&mut self, devices: Vec<String>) {
         let (mut paths, damps) = (self.uplinks.now().iter(), |name| devices.contains(name));
         let devices = match paths.any(|uplink| !damps(&uplink.name)) {
@@ -282,7 +282,7 @@ impl Paths {
         }
     }
 
-    /// Drops packets that come in by these devices, unless the lock's rules marked them.
+    /// Drops packets that enter by these devices, unless the lock's rules marked them.
     pub fn lock(&mut self, devices: &[String]) {
         if self.routing.lock(devices) {
             self.write();
@@ -334,7 +334,7 @@ impl Paths {
         }
     }
 
-    /// Reads all anew. Returns true if anything changed.
+    /// Reads all tables again. Returns true if anything changed.
     fn look(&mut self) -> bool {
         self.due = None;
         let picture = match self.routing.picture() {
@@ -392,7 +392,7 @@ impl Paths {
 
     fn begin(&mut self, uplink: &Uplink) {
         let Uplink { address, name, .. } = uplink;
-        // At the start there are no connections to get subflows.
+        // At the start, no connections need subflows.
         let joins = self.opened;
         if joins {
             self.join(*address);

@@ -144,14 +144,14 @@ fn plain(address: SocketAddr) -> SocketAddr {
 enum Failure {
     /// The partner reported this.
     Answered(Status),
-    /// The partner is not reached, or has no room. `first`: the client's bytes so far.
+    /// The partner is unreachable, or has no room. `first`: the client's bytes so far.
     NoWay { first: Vec<u8> },
     /// The client is gone.
     Gone,
 }
 
-/// Connects to the destination through the partner, and returns the ends of its stream where that
-/// is encrypted; the client's bytes so far are already sent.
+/// Connects to the destination through the partner, and returns the ends of its stream if the
+/// stream is encrypted; the client's bytes so far are already sent.
 async fn through(
     client: &TcpStream,
     turn: &PendingConnection,
@@ -206,7 +206,7 @@ async fn hear(client: &TcpStream, encrypt: Encrypt) {
     }
 }
 
-/// Reads the client's bytes so far, unless that was done already.
+/// Reads the client's bytes so far, unless they were read already.
 fn read_first(client: &TcpStream, first: &mut Vec<u8>) -> io::Result<()> {
     if !first.is_empty() {
         return Ok(());
@@ -219,9 +219,9 @@ fn read_first(client: &TcpStream, first: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-/// Opens a connection, with the client's first bytes, and returns the ends of its stream where that
-/// is encrypted; `None`: the partner does not know the session. Each time all is sealed anew, as
-/// keys belong to an open.
+/// Opens a connection, with the client's first bytes, and returns the ends of its stream if the
+/// stream is encrypted; `None`: the partner does not know the session. Each attempt encrypts all
+/// bytes again, as keys belong to an open.
 async fn ask(
     link: &mut TcpStream,
     session: &Session,

@@ -118,7 +118,7 @@ pub struct ProxyState {
     hints: Mutex<Hints>,
     /// Addresses of paths that wait until others fail, resting ones too.
     reserve: Mutex<Vec<IpAddr>>,
-    /// Addresses of paths that rest from TCP.
+    /// Addresses of paths that are paused for TCP.
     resting: Mutex<Vec<IpAddr>>,
     health: Mutex<BTreeMap<IpAddr, Health>>,
     /// Addresses of paths that strip MPTCP, and when that was last seen.
@@ -129,7 +129,7 @@ pub struct ProxyState {
     /// Notified when the health of a path or a hint changes.
     pub(super) ailing: Notify,
     meeting: watch::Sender<Option<Arc<ActiveSession>>>,
-    /// True if the session is to be made anew, and the notification of that.
+    /// True if a new session is needed, and the notification of that.
     doubted: AtomicBool,
     wanted: Notify,
     /// True if the last try to make a session succeeded; also before the first.
@@ -141,7 +141,7 @@ pub struct ProxyState {
     renew: Mutex<Duration>,
     /// Places of connections, by client.
     pub(super) places: Places<IpAddr>,
-    /// Places that the partner gives, by client: a client without one goes directly, if permitted.
+    /// Slots at the partner, by client: a client without a slot goes directly, if permitted.
     pub(super) given: Places<IpAddr>,
     /// Order of clients' connections.
     pub(super) turns: ConnectionOrder,
@@ -267,7 +267,7 @@ impl ProxyState {
         }
     }
 
-    /// Returns true if the path from this address rests from TCP.
+    /// Returns true if the path from this address is paused for TCP.
     pub(super) fn rests(&self, address: IpAddr) -> bool {
         lock(&self.resting).contains(&address)
     }
@@ -368,8 +368,8 @@ impl ProxyState {
         self.fall_back.load(Ordering::Relaxed)
     }
 
-    /// Waits for a session other than `but`; `None`: there is no prospect of one, and connections
-    /// may go directly.
+    /// Waits for a session other than `but`; `None`: no session is expected, and connections may go
+    /// directly.
     pub(super) async fn meeting(
         &self,
         but: Option<&Arc<ActiveSession>>,
@@ -404,7 +404,7 @@ impl ProxyState {
         self.meeting.borrow().is_some()
     }
 
-    /// Stores a new session, which replaces the former one.
+    /// Stores a new session, which replaces the old one.
     pub(super) fn met(&self, meeting: ActiveSession) {
         self.doubted.store(false, Ordering::Relaxed);
         // All clients share the connections that the partner grants.
@@ -458,7 +458,7 @@ impl ProxyState {
         seen.is_some_and(|seen| seen.elapsed() < STRIPPED)
     }
 
-    /// Requests a new session beside the present one, whichever that is.
+    /// Requests a new session in addition to the present one, whichever it is.
     pub(super) fn doubt_any(&self) {
         self.doubted.store(true, Ordering::Relaxed);
         self.wanted.notify_one();

@@ -58,8 +58,9 @@ pub struct Moved {
     pub back: u64,
 }
 
-/// Copies both ways. Ends when both have ended sending, each end being passed on by itself
-/// (half-close), or when either broke: then [`reset`] both. `told` receives the bytes as they move.
+/// Copies in both directions. Ends when both sides have ended sending, each end being passed on by
+/// itself (half-close), or when either side failed: then [`reset`] both. `told` receives the
+/// numbers of copied bytes.
 ///
 /// # Errors
 /// Either socket failed.

@@ -42,7 +42,7 @@ use reserve::Reserve;
 use rules::Rules;
 pub use rules::forget_tunnelled;
 
-/// Interval of looks at the paths' traffic; each `LACKS`th also looks for missing subflows.
+/// Interval of reading the paths' traffic; each `LACKS`th reading also finds missing subflows.
 const LOOK: Duration = Duration::from_millis(500);
 const LACKS: u32 = 2;
 /// Time for another partner to take over, before traffic of the tunnel goes directly.
@@ -91,8 +91,8 @@ pub struct Router {
 }
 
 impl Router {
-    /// Begins. `device`: for the tunnel; without a device there is no tunnel. Clients' connections
-    /// are redirected here once there is a session with the partner.
+    /// Begins. `device`: for the tunnel; without a device, no tunnel runs. Clients' connections are
+    /// redirected here once a session with the partner exists.
     ///
     /// # Errors
     /// See [`StartError`].
@@ -215,11 +215,11 @@ struct Control {
     reserve: Reserve,
     share: Arc<ProxyState>,
     state: Arc<SharedState>,
-    /// Addresses of paths whose endpoints are to be made anew.
+    /// Addresses of paths whose endpoints have to be created again.
     anew: RefCell<Vec<IpAddr>>,
     /// Time since which no path answers, while another partner may take over.
     lost: Cell<Option<Instant>>,
-    /// Devices whose clients leave by the partner alone.
+    /// Devices whose clients leave only by the partner.
     lan: RefCell<Vec<String>>,
 }
 

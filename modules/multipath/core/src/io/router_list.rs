@@ -27,7 +27,7 @@ const MOST: &str = "most:";
 /// Stands for a key that cannot be read: no router has it, so that none can take its place.
 const NOBODY: PublicKey = PublicKey([0; 32]);
 
-/// A router that a partner was paired with.
+/// A router paired with the partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouterEntry {
     /// Id of its key.
@@ -36,12 +36,12 @@ pub struct RouterEntry {
     pub name: String,
     /// Ports of the partner that lead to the router.
     pub forwards: Vec<Ports>,
-    /// Place, from 0, that determines its addresses in the tunnel. A revoked router may have lost
-    /// it to another.
+    /// Index, from 0, that determines its addresses in the tunnel. A revoked router may have lost
+    /// the index to another.
     pub address_index: Option<usize>,
     /// Key of the router that first used the line; `None`: no router yet.
     pub router: Option<PublicKey>,
-    /// Most connections at once; `None`: as many as are left for the others.
+    /// Maximum number of connections; `None`: as many as the others leave free.
     pub max_connections: Option<u32>,
     /// The router may not come any more.
     pub is_revoked: bool,
@@ -129,8 +129,8 @@ enum Line {
 pub struct RouterList(Vec<Line>);
 
 impl RouterList {
-    /// Reads the list. Each router has a place afterwards: lists of former versions have none,
-    /// there it was the router's position.
+    /// Reads the list. Each router has an index afterwards: lists of earlier versions have no
+    /// indexes, and the router's position was the index.
     pub fn read(text: &str) -> Self {
         let line = |line: &str| match line.parse() {
             Ok(router) => Line::Router(router),
@@ -201,7 +201,7 @@ impl RouterList {
         self.live().filter(is)
     }
 
-    /// Returns the first place that no router has had, as far as the list knows.
+    /// Returns the first index that no router has had, as far as the list knows.
     fn next(&self) -> usize {
         let places = self.all().filter_map(|router| router.address_index);
         places.max().map_or(0, |most| most.saturating_add(1))
@@ -269,7 +269,7 @@ impl RouterList {
         };
         let former = RouterEntry {
             is_revoked: true,
-            // The router keeps its place.
+            // The router keeps its index.
             address_index: None,
             forwards: Vec::new(),
             ..router.clone()

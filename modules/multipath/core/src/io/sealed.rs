@@ -32,7 +32,7 @@ thread_local! {
 /// Both ends of an encrypted stream.
 pub type Ends = (Sealer, Opener);
 
-/// Carries both ways: from `plain` to `sealed` encrypted, back in the clear. Ends as
+/// Copies in both directions: encrypted from `plain` to `sealed`, decrypted back. Ends as
 /// [`pump::both`](super::pump::both) does; a cut or changed encrypted stream is an error too.
 /// `told` receives counts of plain bytes, `there` being those to `sealed`.
 ///

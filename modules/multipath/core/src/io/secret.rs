@@ -96,8 +96,8 @@ fn make(path: &Path, secret: &[u8; 32]) -> io::Result<()> {
 /// Reads a router's own key; makes the file if it is missing.
 ///
 /// # Errors
-/// The file cannot be read or made. A file that others can read is only logged: without it the
-/// router would be a stranger to its partner.
+/// The file cannot be read or created. A file that others can read is only logged: without the key,
+/// the partner would not recognise the router.
 pub fn identity(path: &Path) -> Result<Identity, SecretError> {
     let (secret, exposed) = read(path)?;
     if exposed {

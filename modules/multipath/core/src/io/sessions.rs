@@ -33,7 +33,7 @@ const OF_ONE: usize = 4;
 const PENDING: usize = 64;
 /// A router whose line is missing this long was deleted: editors may write the list in steps.
 const MISSING: Duration = Duration::from_secs(1);
-/// Changes of a file that are this far apart have different modification times.
+/// Changes of a file with at least this interval have different modification times.
 const GRANULE: Duration = Duration::from_millis(100);
 /// Idle time after which a session is forgotten; its router makes another.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
@@ -91,7 +91,7 @@ struct Known {
 }
 
 impl Known {
-    /// Limits a router's used or unused sessions to `most`: the oldest one goes.
+    /// Limits a router's used or unused sessions to `most`: removes the oldest one.
     fn leave(&mut self, router: KeyId, opened: bool, most: usize) {
         let of_router = || {
             let mut all = self.sessions.iter();
@@ -111,9 +111,9 @@ pub struct RouterSession {
     pub session: Arc<Session>,
     /// The router of the session.
     pub member: Member,
-    /// Place that determines the router's addresses.
+    /// Index that determines the router's addresses.
     pub address_index: usize,
-    /// Most connections at once.
+    /// Maximum number of connections.
     pub max_connections: usize,
 }
 
@@ -173,8 +173,8 @@ impl Sessions {
         &self.store
     }
 
-    /// Reads the list of routers again if it changed. Connections of a router that is no longer in
-    /// it end.
+    /// Reads the list of routers again if it changed. Ends connections of routers that are no
+    /// longer in the list.
     fn refresh(&self, now: Instant) -> Result<(), StoreError> {
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = self.store.stamp();
@@ -228,7 +228,7 @@ impl Sessions {
             !is_listed(*id) && now.duration_since(since) < MISSING
         };
         for (id, router) in former.extract_if(|id, router| is_missing(id, router)) {
-            // To be looked at again, whatever becomes of the file.
+            // The file has to be read again, whatever happens to it.
             *read = None;
             routers.insert(id, router);
         }
@@ -239,7 +239,7 @@ impl Sessions {
         is_changed |= !former.is_empty();
         sessions.retain(|_, entry| routers.contains_key(&entry.router));
         drop(known);
-        // Now their connections hear of it.
+        // Now their connections receive the end.
         drop(former);
         if is_changed {
             self.changed.send_replace(());
@@ -247,7 +247,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Looks at the list. If it cannot be read, all stays as it was.
+    /// Checks the list. If the list is unreadable, all stays unchanged.
     pub fn poll_list(&self) {
         if let Err(error) = self.refresh(Instant::now()) {
             warn!(%error, "cannot read the list of routers");
@@ -370,8 +370,8 @@ impl Sessions {
     }
 
     /// Stores a session that was begun with this ephemeral key; if there are too many, the router's
-    /// oldest unused session goes. Returns false without storing if the handshake is a replay, or
-    /// the router is gone.
+    /// oldest unused session is removed. Returns false without storing if the handshake is a
+    /// replay, or the router was removed.
     #[must_use]
     pub fn keep(&self, id: SessionId, router: KeyId, once: [u8; 32], session: Session) -> bool {
         let mut known = self.write();

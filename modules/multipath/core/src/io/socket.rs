@@ -19,9 +19,9 @@ use super::limits;
 const DATAGRAMS: usize = 4 << 20;
 /// Bytes that a connection over several paths may hold until they are in order, at most, and as a
 /// share of memory, which is Linux's own default: more than a sender has under way. The kernel
-/// (6.18) believes an idle subflow's former window, which is wider than the present one; bytes
-/// behind its end are dropped after they were acknowledged, and have to be sent again by timer, 32
-/// kB each 200 ms (`MPTcpExtNoDSSInWindow`). So the window's end is to be out of reach.
+/// (6.18) believes an idle subflow's old window, which is wider than the present one; bytes beyond
+/// its end are dropped after they were acknowledged, and retransmitted by timer, 32 kB each 200 ms
+/// (`MPTcpExtNoDSSInWindow`). So the window's end should be out of reach.
 const WINDOW: u64 = 16 << 20;
 const WINDOWS: u64 = 128;
 /// Connections that may wait to be accepted.
@@ -55,7 +55,7 @@ fn window() -> usize {
     *OCTETS.get_or_init(|| (limits::memory() / WINDOWS).min(WINDOW) as usize)
 }
 
-/// Returns true if the kernel has no such protocol, or `net.mptcp.enabled` is 0.
+/// Returns true if the kernel lacks the protocol, or `net.mptcp.enabled` is 0.
 fn unknown(error: &io::Error) -> bool {
     [
         Errno::EPROTONOSUPPORT,
@@ -134,8 +134,8 @@ nix::setsockopt_impl!(
 );
 
 /// Makes the kernel ignore path MTU messages of IPv4: they are not authenticated, and apply to all
-/// traffic to an address. Routers fragment longer packets. With IPv6 they cannot, so the kernel
-/// goes on believing the messages there.
+/// traffic to an address. Routers fragment longer packets. Routers do not fragment IPv6, so the
+/// kernel keeps believing these messages for IPv6.
 pub fn keep_length(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     let omit = usize::try_from(libc::IP_PMTUDISC_OMIT).unwrap_or_default();
     setsockopt(socket, MtuDiscover, &omit).map_err(io::Error::from)

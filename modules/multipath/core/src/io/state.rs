@@ -41,7 +41,7 @@ pub struct State {
     pub connection: Connection,
     /// True if clients' new connections are redirected here.
     pub redirects: bool,
-    /// True if traffic other than TCP goes by the tunnel.
+    /// True if traffic other than TCP uses the tunnel.
     pub tunnel: bool,
     /// The tunnel carries IPv4, and IPv6.
     pub tunnel_families: [bool; 2],

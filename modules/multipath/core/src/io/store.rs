@@ -29,7 +29,7 @@ pub use error::StoreError;
 /// Default folder of a partner's state.
 pub const DEFAULT_STATE: &str = "/var/lib/weir/multipath";
 
-/// Places of a tunnel whose network is not known yet: those of 10.93.0.0/16.
+/// Number of addresses of a tunnel whose network is not known yet: those of 10.93.0.0/16.
 const PLACES: usize = 65_533;
 
 /// Lock of a folder: this process is its partner.
@@ -115,7 +115,7 @@ impl Store {
         self.folder.join("routers")
     }
 
-    /// Returns the state of the list's file; `None`: there is no list.
+    /// Returns the state of the list's file; `None`: the list does not exist.
     pub fn stamp(&self) -> Option<Stamp> {
         let about = fs::metadata(self.routers()).ok()?;
         Some(Stamp {
@@ -203,7 +203,7 @@ impl Store {
         }
     }
 
-    /// Returns true if a partner serves now, as far as can be seen.
+    /// Returns true if a partner appears to serve now.
     pub fn is_served(&self) -> bool {
         let Ok(file) = files::open(&self.serving()) else {
             return false;
@@ -211,7 +211,7 @@ impl Store {
         Flock::lock(file, FlockArg::LockSharedNonblock).is_err()
     }
 
-    /// Reads the observations of a present or former partner about its routers.
+    /// Reads the observations of a present or earlier partner about its routers.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -299,12 +299,12 @@ impl Store {
         Ok(master.key(new))
     }
 
-    /// Admits a router with its line: at the first time, the line is reserved for it. Returns false
-    /// if the line belongs to another router. `of_line` is the key that all owners of a line share:
-    /// the first router with a key of its own replaces it.
+    /// Admits a router with its line: the first use reserves the line for this router. Returns
+    /// false if the line belongs to another router. `of_line` is the key that all owners of a line
+    /// share: the first router with a key of its own replaces it.
     ///
     /// # Errors
-    /// There is no such line; the list cannot be read or written.
+    /// The line does not exist; the list cannot be read or written.
     pub fn admit(
         &self,
         id: KeyId,
@@ -381,7 +381,7 @@ fn unused(roll: &RouterList) -> Result<KeyId, StoreError> {
     }
 }
 
-/// Fails if a router may not have these ports, beside the others.
+/// Fails if a router may not have these ports, because of the others.
 fn free(id: KeyId, forwards: &[Ports], roll: &RouterList) -> Result<(), StoreError> {
     if forwards.len() > MOST_FORWARDS {
         return Err(StoreError::TooMany);

@@ -40,7 +40,7 @@ fn settings() -> Result<Settings, NoRandom> {
 pub struct Tun(AsyncFd<OwnedFd>);
 
 impl Tun {
-    /// Takes what [`RouterSettings`](super::RouterSettings) has; within an event loop.
+    /// Converts the device of [`RouterSettings`](super::RouterSettings); within an event loop.
     // Deprecated in favour of an unsafe function, because a type could change its descriptor under
     // tokio. `OwnedFd` cannot.
     #[allow(deprecated)]

@@ -1,6 +1,7 @@
-//! Places of connections that have not authenticated yet. A newcomer always has one: if all are
-//! taken, the oldest of the household with the most goes. Addresses from which a router has
-//! authenticated have separate places, so that strangers cannot displace them.
+//! Slots of connections that have not authenticated yet. A new connection always gets a slot: if
+//! all are taken, the oldest connection of the household with the most is removed. Addresses from
+//! which a router has authenticated have separate slots, so that unauthenticated clients cannot
+//! displace them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -26,8 +27,8 @@ pub struct UnauthenticatedPool {
 }
 
 impl UnauthenticatedPool {
-    /// Creates free places: so many for strangers, and as many for known addresses, of which a
-    /// single one may begin half as many connections at once.
+    /// Creates free slots: `number` for unknown addresses, and as many for known addresses, of
+    /// which a single one may begin half as many connections at once.
     pub fn new(number: usize) -> Self {
         Self {
             strangers: Strangers::new(number),
@@ -96,7 +97,7 @@ struct Strangers {
 struct Taken {
     /// Number of the last connection.
     last: u64,
-    /// In the order of arrival, with the channel that tells each to go.
+    /// Connections in the order of arrival, with the channel that ends each.
     all: BTreeMap<u64, (Prefix, oneshot::Sender<()>)>,
     of: HashMap<Prefix, BTreeSet<u64>>,
     said: Option<Instant>,
@@ -226,7 +227,7 @@ mod tests {
     fn who_comes_has_a_place_however_many_there_are() {
         let strangers = Strangers::new(64);
         let come = |at: u8| strangers.come(household(Ipv4Addr::new(192, 0, 2, at).into()));
-        // Each takes what it can: before, all places were taken then.
+        // Each takes as many slots as possible: before, all slots were taken then.
         let mut all: Vec<_> = (1..=12)
             .flat_map(|at| (0..40).map(move |_| at))
             .map(come)

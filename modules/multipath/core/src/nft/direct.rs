@@ -1,5 +1,4 @@
-//! Traffic that goes directly: its rules, and the sets that they look up. Part of the router's
-//! table and of the lock's.
+//! Traffic that goes directly: its rules and sets. Part of the router's table and of the lock's.
 
 use std::fmt::Write;
 

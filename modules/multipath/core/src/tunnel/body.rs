@@ -4,11 +4,11 @@
 //! | kind | body |
 //! |---|---|
 //! | 1 packet | the IP packet |
-//! | 2 once | number (4), the IP packet: may come by two paths |
-//! | 3 lane | lane (2), number in it (4), the IP packet: to be given on in order |
+//! | 2 once | number (4), the IP packet: may arrive by two paths |
+//! | 3 lane | lane (2), number in it (4), the IP packet: to be delivered in order |
 //! | 4 probe | stamp (8) |
 //! | 5 answer | probe's stamp (8), arrival (8), wait (4), packets (8), bytes (8), known hello (1) |
-//! | 6 hello | number (1), flags (1), weight (1), longest datagram (2), rate of the way back (8) |
+//! | 6 hello | number (1), flags (1), weight (1), longest datagram (2), reverse rate (8) |
 //! | 7 bye | 0: of this path, 1: of the session (1) |
 //! | 8 challenge | unpredictable value (8): to an address that the router is to prove |
 //! | 9 response | the value of the challenge (8), from that address |
@@ -16,7 +16,7 @@
 //! Packets and bytes are those received by this path. Flags: 1: backup, 2: metered. Rate: bytes per
 //! second, 0: unknown. Stamps are microseconds of the sender's own clock.
 
-/// Microseconds of one's own clock, which never goes back.
+/// Microseconds of the local clock, which never goes back.
 pub type Micros = u64;
 
 /// Bytes of [`Order`], at most.
@@ -64,7 +64,7 @@ pub enum Order {
     Free,
     /// At once, but for second copies. Numbered over the whole tunnel.
     Once(u32),
-    /// When all packets before it in its lane came, or are lost.
+    /// Delivered when all packets before it in its lane arrived, or are lost.
     Lane {
         /// The lane.
         lane: u16,
@@ -95,11 +95,11 @@ pub struct Answer {
 pub struct Hello {
     /// Number of the announcement, which counts up with each change.
     pub number: u8,
-    /// Used when there is no other path.
+    /// Used if no other path works.
     pub backup: bool,
     /// Costs by the byte.
     pub metered: bool,
-    /// Share of new flows, percent of what the rate alone would give.
+    /// Share of new flows, in percent of the share that the rate alone would give.
     pub weight: u8,
     /// Longest datagram that passes, bytes, without UDP and IP.
     pub longest: u16,

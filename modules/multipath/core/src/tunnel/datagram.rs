@@ -48,7 +48,7 @@ pub enum DatagramError {
     /// The tag is not of this session's key, or the datagram was changed.
     #[error("invalid seal of a datagram")]
     Seal,
-    /// Replayed, or too old to tell.
+    /// Replayed, or too old to know.
     #[error("replayed datagram")]
     Replayed,
     /// Sealed, but malformed.

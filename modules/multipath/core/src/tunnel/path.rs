@@ -12,8 +12,8 @@ use super::lag::Lag;
 use super::queue::OUTER;
 use super::rate::{Capacity, HIGH, Sample};
 
-/// Intervals of probes, microseconds: with traffic on the path; while an answer is overdue; at
-/// rest, and at rest on a metered path.
+/// Intervals of probes, microseconds: with traffic on the path; while an answer is overdue; idle,
+/// and idle on a metered path.
 const BUSY: Micros = 100_000;
 const QUICK: Micros = 40_000;
 const REST: Micros = 1_000_000;
@@ -133,7 +133,8 @@ pub struct Path {
     rest: Micros,
     used: Option<Micros>,
     heard: bool,
-    /// True if the path was ever down; the time it must answer for, and the start of its answers.
+    /// True if the path was ever down; the time for which it must answer, and the start of its
+    /// answers.
     fell: bool,
     hold: Micros,
     answers: Option<Micros>,
@@ -304,15 +305,14 @@ impl Path {
         let sent = probe.packets - first.packets;
         let came = answer.packets.saturating_sub(then.packets);
         let lost = sent.saturating_sub(came);
-        // Loss while a queue stands comes from sending too fast, as during the search for the
-        // capacity.
+        // Loss during a queue results from sending too fast, as during the search for the capacity.
         let queued = self.out.queue() > HIGH;
         self.lost.0 += if queued { 0 } else { lost };
         self.lost.1 += sent;
         if self.loss() >= POOR && self.lost.1 >= 20 {
             self.poor = now + POOR_FOR;
-            // Earlier losses have had their effect: while the path rests, few datagrams come that
-            // could outweigh them.
+            // Earlier losses have had their effect: while the path is idle, few datagrams arrive
+            // that could outweigh them.
             self.lost = (0, 0);
         }
         if now - self.halved >= 1_000_000 {

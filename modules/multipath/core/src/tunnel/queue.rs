@@ -1,14 +1,14 @@
 //! Queues of the tunnel for a path: packets leave no faster than the path carries them; those that
-//! stand too long are dropped at the head.
+//! wait too long are dropped at the head.
 //!
-//! Dropping is as of CoDel (RFC 8289), whose marking is left to the inner packets' own routers: ECN
+//! Dropping follows CoDel (RFC 8289), whose marking is left to the inner packets' own routers: ECN
 //! bits are not touched.
 
 use std::collections::VecDeque;
 
 use super::body::{Micros, Order};
 
-/// Time that packets may stand, and for how long that may be exceeded, microseconds.
+/// Time that packets may wait, and the tolerated duration of longer waits, microseconds.
 const TARGET: Micros = 8_000;
 const INTERVAL: Micros = 100_000;
 /// Age at which a packet is useless, microseconds.
@@ -113,7 +113,7 @@ impl Line {
         self.waiting.is_empty()
     }
 
-    /// Returns the total time with packets so far, microseconds.
+    /// Returns the total time with queued packets so far, microseconds.
     pub fn full(&self, now: Micros) -> Micros {
         self.full + self.full_since.map_or(0, |since| now.saturating_sub(since))
     }
@@ -150,7 +150,7 @@ impl Line {
         }
     }
 
-    /// Takes the next packet that does not stand too long: `longer` than usual is permitted.
+    /// Takes the next packet that has not waited too long: `longer` than usual is permitted.
     pub fn pop(&mut self, longer: Micros, now: Micros, pool: &mut Pool) -> Option<Waiting> {
         let mut next = None;
         while let Some(waiting) = self.take() {
@@ -312,8 +312,8 @@ mod tests {
 
     #[test]
     fn what_stands_is_dropped_at_the_head() {
-        // A burst that fits, and then just what the path carries: without drops, all would wait for
-        // ever.
+        // A burst that fits, and then exactly the path's rate: without drops, all packets would
+        // wait for ever.
         let (mut queue, mut pool) = (Queue::default(), Pool::default());
         let rate = 1_000_000;
         for _ in 0..60 {

@@ -1,9 +1,9 @@
 //! Capacity of a path, estimated from the rate and lag of arrivals.
 //!
-//! While a queue stands in the path, the rate of arrivals is its capacity: the estimate is exact.
-//! Without a queue, the estimate can only be too low, and grows step by step while there is
-//! something to send. Each time a queue has built in the path, sending holds back until it is gone:
-//! packets are to wait in the tunnel, where the scheduler can choose, and not in the modem.
+//! While a queue exists in the path, the rate of arrivals is its capacity: the estimate is exact.
+//! Without a queue, the estimate can only be too low, and grows step by step while packets wait.
+//! Each time a queue has built in the path, sending slows down until the queue is empty: packets
+//! should wait in the tunnel, where the scheduler can choose, and not in the modem.
 
 use super::body::Micros;
 
@@ -12,11 +12,11 @@ const SLOWEST: u64 = 16_000;
 const FASTEST: u64 = 12_500_000_000;
 /// First guess without a hint, bytes per second: 4 Mbit/s.
 const FIRST: u64 = 500_000;
-/// A queue that may stand, microseconds.
+/// A tolerated queue, microseconds.
 const LOW: Micros = 5_000;
 /// A queue that is too long, microseconds.
 pub const HIGH: Micros = 15_000;
-/// Time for which an estimate stands before a higher rate is tried, microseconds.
+/// Time for which an estimate holds before a higher rate is tried, microseconds.
 const STANDS: Micros = 2_000_000;
 /// As above, after a fall to less than half: the effect of a machine that was busy for a moment.
 const DOUBTED: Micros = 300_000;
@@ -96,7 +96,7 @@ impl Capacity {
         }
     }
 
-    /// Sets another hint. The estimate stays, as far as it is below.
+    /// Sets another hint. A lower estimate stays.
     pub fn settle(&mut self, hint: Option<u64>) {
         if self.hint == hint {
             return;
@@ -165,7 +165,7 @@ impl Capacity {
             sample.queue
         };
         // Flows that wait for acknowledgements keep the path full with an empty tunnel queue. A few
-        // packets beside the queue of others are not significant.
+        // packets next to the queue of others are not significant.
         let share = if self.starts { 5 } else { 2 };
         let too_much = sample.full || sample.arrived * share >= self.rate;
         let tells = sample.packets >= FEWEST;

@@ -1,8 +1,8 @@
 //! Puts the packets of striped flows in order again.
 //!
 //! A packet whose predecessor is missing waits, but not long: until all paths that carry the lane
-//! have brought a later one (a path keeps order, so the missing one is lost), or for a bound.
-//! Packets that come late are given on late, second copies never.
+//! have brought a later one (a path keeps order, so the missing one is lost), or for a bound. Late
+//! packets are delivered late, second copies never.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -7,7 +7,7 @@ use super::path::{Count, RoundTrip, State};
 use super::schedule::PATHS;
 use super::settings::PathSettings;
 
-/// Cause to refuse a packet.
+/// Reason to refuse a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PacketError {
     /// Not a whole IPv4 or IPv6 packet.

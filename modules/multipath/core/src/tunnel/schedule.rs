@@ -1,9 +1,10 @@
 //! Chooses the path of each packet.
 //!
-//! A flow stays on one path, chosen by free capacity. It moves when the path is down; and when the
-//! path is overloaded, in a gap so long that no packet overtakes another. A flow that outgrows its
-//! path is *striped*: each packet goes where it arrives first, numbered, and the other end puts
-//! them in order. Small packets of quiet flows go by the two best paths.
+//! A flow stays on one path, chosen by free capacity. The flow moves when the path is down. If the
+//! path is overloaded, the flow moves in a gap so long that no packet overtakes another. A flow
+//! that outgrows its path is *striped*: each packet gets a number and takes the path with the
+//! earliest arrival, and the other end restores the order. Small packets of flows with little
+//! traffic use the two best paths.
 
 use super::body::{Micros, Order};
 use super::flow::Packet;
@@ -13,7 +14,7 @@ use super::leak::Leak;
 const FLOWS: usize = 4096;
 /// Paths, at most.
 pub const PATHS: usize = 16;
-/// Time at rest after which a flow begins anew, microseconds: its class, and its path.
+/// Idle time after which a flow begins again, microseconds: with a new class and path.
 const RESTS: Micros = 1_000_000;
 const FORGOTTEN: Micros = 10_000_000;
 /// Highest rates of urgent flows: of small packets, and of marked ones, bytes per second.

@@ -48,11 +48,11 @@ pub struct PathSettings {
     pub remote: SocketAddr,
     /// Longest datagram that passes, bytes: the path's MTU without IP (20 or 40) and UDP (8).
     pub longest: u16,
-    /// Share of new flows, percent of what its rate alone would give.
+    /// Share of new flows, in percent of the share that its rate alone would give.
     pub weight: u8,
     /// Used when no other path is up.
     pub backup: bool,
-    /// Used when no path that costs nothing is up; hardly probed at rest.
+    /// Used if no unmetered path is up; rarely probed while idle.
     pub metered: bool,
     /// Highest rate to the other end, bytes per second, if known.
     pub rate_out: Option<u64>,

@@ -21,7 +21,7 @@ const FARES_BADLY: u8 = 3;
 /// A probe to answer.
 #[derive(Debug)]
 struct Asked {
-    /// Source address, to which the answer goes.
+    /// Source address, which receives the answer.
     from: SocketAddr,
     stamp: Micros,
     came: Micros,

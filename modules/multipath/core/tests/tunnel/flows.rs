@@ -172,7 +172,7 @@ impl Flow {
                 Some(now + *each)
             }
             Kind::Greedy(tcp) => {
-                // Time out: begin anew (RFC 6298).
+                // Timeout: begin again (RFC 6298).
                 if !tcp.outstanding.is_empty() && now >= tcp.heard + tcp.patience {
                     tcp.threshold = (tcp.window / 2.0).max(2.0);
                     tcp.window = 2.0;

@@ -132,7 +132,8 @@ fn the_partner_follows_a_router_that_shows_where_it_is() {
     let mut both = Both::new();
     both.works(address(1));
     both.now += SECOND;
-    // Behind another address now. Until it has shown that, packets go to the former one.
+    // The router has another address now. Until it has proven the address, packets go to the old
+    // one.
     for (_, said) in both.says(0) {
         both.hears(1, address(2), &said).expect("from the router");
     }

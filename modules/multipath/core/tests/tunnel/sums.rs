@@ -5,7 +5,7 @@ use weir_multipath_core::tunnel::{OVERHEAD, Settings};
 use crate::flows::{Flow, SIZE};
 use crate::simulator::{SECOND, Simulator, Wire, mbit};
 
-/// Goodput of wires with this rate, bytes per second: the rest is headers.
+/// Goodput of wires with this rate, bytes per second, without headers.
 fn carries(rate: u64) -> u64 {
     rate * SIZE as u64 / (SIZE + OVERHEAD + 28) as u64
 }

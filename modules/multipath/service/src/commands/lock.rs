@@ -63,7 +63,7 @@ impl Configuration {
     }
 }
 
-/// Path of the lock's file: beside the configuration.
+/// Path of the lock's file: in the folder of the configuration.
 pub fn file(config: &Path) -> PathBuf {
     config.with_file_name("lock.nft")
 }
@@ -169,7 +169,7 @@ impl Devices {
         })
     }
 
-    /// Returns the devices of the LAN: the named ones, or else the former ones.
+    /// Returns the devices of the LAN: the named ones, or else those of the present lock.
     fn chosen(&self, named: &[String], before: Option<&Lock>) -> Result<Vec<String>, Error> {
         if named.is_empty() {
             let others = self.others.join(", ");
@@ -197,7 +197,7 @@ impl Devices {
     }
 }
 
-/// Resolves a partner. Behind a lock that may fail: then the former addresses stay.
+/// Resolves a partner. Behind a lock the look-up may fail: then the old addresses stay.
 fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<PartnerAddresses, Error> {
     let partner = pairing.address();
     let found = (&*pairing.host, pairing.port).to_socket_addrs();
@@ -223,7 +223,7 @@ fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<PartnerAddresses,
 /// Problem, and its remedy.
 type Doubt = (String, &'static str);
 
-/// Returns the problems of the lock in this file; `None`: there is no lock.
+/// Returns the problems of the lock in this file; `None`: the lock does not exist.
 pub fn doubts(file: &Path, multipath: &Multipath) -> Option<Vec<Doubt>> {
     let text = fs::read_to_string(file).ok()?;
     let mut doubts = Vec::new();

@@ -11,7 +11,7 @@ use multipath_core::{Key, KeyId, Pairing, Ports, PublicKey};
 use runtime::Error;
 use runtime::output::{Output, qr};
 
-/// Where a partner keeps its key.
+/// Location of a partner's key.
 #[derive(Args, Debug)]
 pub(super) struct State {
     /// Folder of the key and of the list of routers

@@ -35,7 +35,7 @@ pub struct PathsArgs {
     format: Format,
 }
 
-/// Interval of looks.
+/// Interval of readings.
 const SECOND: Duration = Duration::from_secs(1);
 
 pub fn run(args: &PathsArgs, output: &mut Output<'_>) -> Result<(), Error> {

@@ -134,7 +134,7 @@ struct Told {
 /// Output of `--json`.
 #[derive(Debug, Serialize)]
 struct List {
-    /// Time of the figures, seconds since 1970; `null`: there are none.
+    /// Time of the figures, seconds since 1970; `null`: no figures.
     at: Option<u64>,
     /// True if the partner is serving.
     serves: bool,

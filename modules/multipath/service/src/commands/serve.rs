@@ -141,7 +141,8 @@ pub fn run(args: &MultipathArgs, context: &mut Context<'_, '_>) -> Result<(), Er
     }
 }
 
-/// Drops privileges that a partner does not need from here on: strangers talk to it.
+/// Drops privileges that a partner does not need from here on: unauthenticated clients connect to
+/// it.
 fn confine(args: &ServeArgs) -> Result<(), StoreError> {
     let state = &args.state.state;
     // Made while that is still permitted, in whichever folder.

@@ -37,8 +37,7 @@ impl fmt::Display for SetProblem {
 pub struct Prefixes {
     /// Prefixes, each with the milliseconds until its element expires.
     pub prefixes: Vec<(Prefix, Option<u64>)>,
-    /// Elements that were left to the kernel: one for all addresses, or a range whose end is not
-    /// clear.
+    /// Elements left to the kernel: an element for all addresses, or a range with an unclear end.
     pub left_out: usize,
     /// True if packets or time change the set, which the kernel does not report.
     pub silent: bool,

@@ -2,10 +2,10 @@
 //! addresses of a set, and may it do anything to a packet that makes the routes of its destination
 //! address not count?
 //!
-//! Only one form of the first is recognised: a rule that asks for nothing but the set (and the
-//! device) and drops, in a chain of hook prerouting, or in one each of input and forward, without
-//! any rule before it that may end a packet's way through the chain. `ct state established accept`
-//! before it, say, lets through what comes back from such an address, and weir could not tell.
+//! For the first question, only one form is recognised: a rule that matches only the set (and the
+//! device) and drops, in a chain of hook prerouting, or in one each of input and forward. No
+//! earlier rule may end a packet's path through the chain. For example, `ct state established
+//! accept` before the rule accepts answers from such an address, and weir would not notice.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -96,8 +96,8 @@ impl Rules {
         self.objects.iter().filter_map(move |o| o.get(kind))
     }
 
-    /// Checks that the ruleset drops all packets from the addresses of `set` that come in at
-    /// `ports` (all devices, if the list is empty).
+    /// Checks that the ruleset drops all packets from the addresses of `set` that enter at `ports`
+    /// (all devices, if the list is empty).
     ///
     /// # Errors
     /// The drop is not certain; see [`Unproven`].
@@ -247,7 +247,7 @@ fn named(expression: &Value) -> Option<Vec<String>> {
     }
     let right = condition.get("right")?;
     let one = |value: &Value| {
-        // A name with a star stands for many, one with an at for a set.
+        // A name with a star matches many names, a name with an at sign is a set.
         let name = value.as_str()?;
         (!name.contains(['*', '@'])).then(|| name.to_owned())
     };
@@ -257,8 +257,8 @@ fn named(expression: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Returns true if a rule may change a packet, or end the packet's way through the chain other than
-/// by a drop. Unknown expressions count. Packets that come in by `lo` do not come in at a port.
+/// Returns true if a rule may change a packet, or end the packet's path through the chain other
+/// than by a drop. Unknown expressions count. Packets from `lo` do not enter at a port.
 fn may_end(expressions: &[Value]) -> bool {
     let from_lo = expressions
         .iter()
@@ -473,7 +473,7 @@ mod tests {
         for text in ["", "[]", "{}", "{\"nftables\": 1}"] {
             assert!(Rules::read(text).is_err(), "{text}");
         }
-        // Odd objects are passed over: they stand behind nothing.
+        // Malformed objects are skipped: no rule depends on them.
         let odd = Rules::read("{\"nftables\": [1, {\"rule\": 2}, {\"chain\": {\"name\": 3}}]}")
             .expect("read");
         assert_eq!(odd.redirects(), None);

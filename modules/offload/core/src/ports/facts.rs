@@ -13,8 +13,9 @@ pub mod xdp {
     pub const NDO_XMIT: u64 = 1 << 2;
 }
 
-/// Drivers whose native XDP takes, redirects and sends frames in every kernel from 5.15 on. Asked
-/// only where the kernel does not say itself (before 6.3); anything else then gets TC.
+/// Drivers whose native XDP receives, redirects and sends frames in every kernel from 5.15 on. Used
+/// only if the kernel does not report these features itself (before 6.3); any other driver then
+/// gets TC.
 const KNOWN_DRIVERS: [&str; 12] = [
     "bnxt_en",
     "fsl_dpaa2_eth",
@@ -58,13 +59,13 @@ pub struct PortFacts {
     pub xdp_refused: bool,
     /// Attaching at TC was tried and refused.
     pub tc_refused: bool,
-    /// Shaper in or below a root qdisc whose kind does not say so, in words: see [`shaper`].
+    /// Shaper in or below a root qdisc whose kind does not show it, in words: see [`shaper`].
     pub shaper: Option<String>,
-    /// Programs of a bridge that look at each frame it passes on, in words.
+    /// Programs of a bridge that see each frame it passes on, in words.
     pub bridge_filters: Vec<String>,
     /// Mbit/s; `None` if unknown.
     pub speed: Option<u32>,
-    /// Part of its qdiscs and their filters that looks at a packet's connection or route, in words.
+    /// Part of its qdiscs and their filters that reads a packet's connection or route, in words.
     pub asking: Vec<String>,
     /// nftables chains at this device's ingress, as `family table chain`.
     pub ingress_chains: Vec<String>,
@@ -77,7 +78,7 @@ pub struct PortFacts {
 }
 
 impl PortFacts {
-    /// Returns true if the driver's native XDP can be relied on where the kernel does not tell.
+    /// Returns true if the driver's native XDP is reliable although the kernel does not report it.
     pub(super) fn known_driver(&self) -> bool {
         KNOWN_DRIVERS.contains(&self.driver.as_str())
     }

@@ -1,6 +1,6 @@
-//! Members of bridges where nothing is forwarded. A bridge sends what is for a station that it does
-//! not know to all members, and weir can only tell that from the one way to the station if it sees
-//! every copy leave. So such members are looked at, too; where that cannot be, nothing leaves by
+//! Members of bridges without forwarding. A bridge sends frames for an unknown station to all
+//! members. Weir can distinguish such copies from the one path to the station only if weir sees
+//! every copy leave. So weir attaches to such members, too; if weir cannot, it forwards nothing to
 //! the other members.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl<'a> Members<'a> {
         Self { devices, stack }
     }
 
-    /// Completes the plans of all devices by what members of bridges have to do with each other.
+    /// Completes the plans of all devices by the relations between members of a bridge.
     pub(super) fn plan(&self, ports: &mut BTreeMap<u32, PortPlan>) {
         let mut bridges: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for link in self.devices.values().map(|device| device.link) {
@@ -46,7 +46,8 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The ports by which what a member sends leaves: itself, or those that it stands on.
+    /// Returns the ports by which a member's frames leave: the member itself, or the ports below
+    /// it.
     fn ports_of(&self, member: u32) -> Vec<u32> {
         match self.stack.stands(member) {
             true => self.stack.lowest(member),

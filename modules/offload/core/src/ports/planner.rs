@@ -21,8 +21,8 @@ const LOOPBACK: u16 = 772;
 const PLAIN_KINDS: [&str; 4] = ["", "veth", "tun", "dsa"];
 /// Kinds that are forwarded at the devices below.
 const UPPER_KINDS: [&str; 4] = ["vlan", "bridge", "vrf", "dsa"];
-/// Kinds that may stand on a port without doing anything to frames that weir would have to do.
-/// Frames for the addresses of the last four are left to the kernel.
+/// Kinds of upper devices that do nothing to frames that weir would have to do. Frames for the
+/// addresses of the last four are left to the kernel.
 const HARMLESS_ABOVE: [&str; 9] = [
     "", "dsa", "vlan", "bridge", "vrf", "macvlan", "macvtap", "ipvlan", "ipvtap",
 ];
@@ -71,11 +71,11 @@ struct Router<'a> {
     devices: BTreeMap<u32, Device<'a>>,
     stack: Stack,
     settings: &'a Settings,
-    /// Devices that ports of a switch stand on.
+    /// Conduits below the ports of a switch.
     conduits: BTreeSet<u32>,
     /// MACsec devices, each with its lower device.
     macsec: Vec<(&'a Link, u32)>,
-    /// Limits of PPP devices on every port, as the kernel does not tell their lower device.
+    /// Limits of PPP devices on every port, as the kernel does not report their lower device.
     ppp: Vec<Limit>,
     /// True if some PPP device forwards.
     ppp_forwards: bool,
@@ -85,8 +85,8 @@ impl<'a> Router<'a> {
     fn new(devices: &[Device<'a>], settings: &'a Settings) -> Self {
         let devices: BTreeMap<u32, Device<'a>> =
             devices.iter().map(|d| (d.link.index, *d)).collect();
-        // Without the user's wish, the ports of a switch are ports themselves, and stand on
-        // nothing.
+        // Unless the user configured the conduit, the ports of a switch are ports themselves,
+        // without lower devices.
         let at_conduit = |port: &Link| {
             let conduit = port.lower.and_then(|lower| devices.get(&lower));
             conduit.is_some_and(|conduit| at_conduit(conduit, settings))
@@ -202,7 +202,7 @@ impl<'a> Router<'a> {
             .collect()
     }
 
-    /// The plan of a device that stands on others, once those have theirs.
+    /// Plans a device with lower devices, after their plans.
     fn upper(&self, device: &Device<'_>, ports: &BTreeMap<u32, PortPlan>) -> PortPlan {
         let index = device.link.index;
         let lowest = self.stack.lowest(index);
@@ -234,7 +234,7 @@ impl<'a> Router<'a> {
         uppers.map(|(_, device)| device.link.name.clone()).collect()
     }
 
-    /// The plan of a device that stands on no other.
+    /// Plans a device without lower devices.
     fn lowest(&self, device: &Device<'_>) -> PortPlan {
         let link = device.link;
         let carries = self.carries(link.index);
@@ -311,7 +311,7 @@ impl<'a> Router<'a> {
             // Once all others have their plans.
             xdp_transmit: false,
             direct,
-            // A switch sends on to other ports what it has learned.
+            // A switch sends frames on to the ports that it has learned.
             floods: conduit || uppers.iter().any(|(_, upper)| upper.link.kind == "bridge"),
             bridges,
             sees_tags: !facts.hidden_tags.customer && !facts.hidden_tags.service,
@@ -461,8 +461,8 @@ fn attached(facts: &PortFacts) -> Vec<Limit> {
     .collect()
 }
 
-/// Limit of a locked member of a bridge: the bridge must check the station of each frame that comes
-/// in there.
+/// Returns the limit of a locked member of a bridge: the bridge must check the station of each
+/// frame that enters there.
 fn locked(link: &Link) -> Option<Limit> {
     link.locked.then_some(Limit {
         of: Use::In,
@@ -471,7 +471,7 @@ fn locked(link: &Link) -> Option<Limit> {
 }
 
 /// Returns true if the user asked for a conduit to be the port, instead of the ports of its switch,
-/// and its tags are known (or not looked at yet). The setting for all devices does not count.
+/// and its tags are known (or not read yet). The setting for all devices does not count.
 fn at_conduit(conduit: &Device<'_>, settings: &Settings) -> bool {
     let asked = matches!(conduit.own_wish(settings), Some(Hook::Xdp | Hook::Tc));
     let known = conduit.facts.is_none_or(|facts| {

@@ -17,8 +17,8 @@ const PASSABLE: [&str; 7] = [
     "noop",
 ];
 
-/// Passable qdiscs whose kind does not say all: `mq` has others below it, `fq` may have a rate, and
-/// the operator may have tuned the others.
+/// Permitted qdiscs whose kind is not sufficient: `mq` has others below it, `fq` may have a rate,
+/// and the operator may have tuned the others.
 const WITH_DETAILS: [&str; 4] = ["mq", "fq", "fq_codel", "pfifo"];
 
 /// Returns true if weir must run [`shaper`]: the kind of the root qdisc does not say all.

@@ -41,7 +41,7 @@ pub enum PortReason {
     UnknownTags(Option<String>),
     /// Off: the settings say so.
     SwitchedOff,
-    /// Off: not looked at yet.
+    /// Off: not examined yet.
     NotLookedAt,
     /// Off: the loopback device.
     Loopback,
@@ -59,20 +59,20 @@ pub enum PortReason {
     NotForwarding,
     /// Off: foreign XDP program.
     ForeignXdp,
-    /// Off for what comes in: an nftables chain at ingress.
+    /// Off at ingress: an nftables chain.
     IngressChain(String),
-    /// Off for what comes in: a locked member of a bridge.
+    /// Off at ingress: a locked member of a bridge.
     Locked,
-    /// Off for what leaves: an nftables chain at egress.
+    /// Off at egress: an nftables chain.
     EgressChain(String),
-    /// Off for what comes in: a filter at TC ingress.
+    /// Off at ingress: a filter of TC.
     IngressFilter(String),
-    /// Off for what leaves: a filter at TC egress.
+    /// Off at egress: a filter of TC.
     EgressFilter(String),
-    /// Off for what leaves: a qdisc that must not be passed by, and would be.
+    /// Off at egress: a qdisc that must not be bypassed, and would be.
     Qdisc(String),
-    /// Off for what leaves: something at its qdiscs looks at a packet's connection or route, which
-    /// weir's packets do not have.
+    /// Off at egress: something at its qdiscs reads a packet's connection or route, which weir's
+    /// packets do not have.
     Asking(String),
     /// Not straight from XDP: a qdisc that frames must not bypass.
     Queue(String),
@@ -90,15 +90,14 @@ pub enum PortReason {
     NoRings,
     /// Not straight from XDP: the other end of a veth device would not fetch them.
     PeerSleeps,
-    /// Off for what leaves: a bridge may send copies of it by this member, where nothing of weir's
-    /// is attached.
+    /// Off at egress: a bridge may send copies by this member, to which weir is not attached.
     Unseen(String),
     /// Off for frames of these VLANs: more hardware addresses than a port can have.
     Addresses(Vec<u16>),
-    /// Off for bridged frames: stations are forgotten too soon, in seconds, to be kept known by
-    /// what weir shows the kernel.
+    /// Off for bridged frames: the bridge forgets stations too soon, in seconds, for the packets
+    /// that weir shows the kernel.
     Ageing(u32),
-    /// Off for bridged frames: something looks at each of them.
+    /// Off for bridged frames: something sees each frame.
     BridgeFilter(String),
     /// Off for bridged frames: the port answers for others.
     Proxies,
@@ -327,7 +326,7 @@ pub enum Use {
     In,
     /// Outgoing packets.
     Out,
-    /// Packets that come in by PPPoE.
+    /// Packets that enter by PPPoE.
     PppIn,
     /// Packets that leave by PPPoE.
     PppOut,

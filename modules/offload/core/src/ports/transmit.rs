@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::{Device, Limit, PortPlan, PortReason, Use, kept, xdp};
 use crate::settings::Hook;
 
-/// A port where XDP takes what comes in.
+/// A port where XDP receives frames.
 struct WayIn {
     name: String,
     speed: Option<u32>,
@@ -21,7 +21,7 @@ struct Fastest {
     known: Option<WayIn>,
 }
 
-/// Completes the plans of all ports, by what XDP at the others may send.
+/// Completes the plans of all ports, by the destinations of XDP at the other ports.
 pub(super) fn choose_transmit(
     devices: &BTreeMap<u32, Device<'_>>,
     ports: &mut BTreeMap<u32, PortPlan>,
@@ -82,7 +82,7 @@ fn against(device: &Device<'_>, hook: Hook, fastest: &Fastest) -> Option<PortRea
     })
 }
 
-/// Returns true if frames may come in faster than they leave. If neither speed is known (virtual
+/// Returns true if frames may arrive faster than they leave. If neither speed is known (virtual
 /// machines), they count as equal.
 fn may_be_faster(into: Option<u32>, out: Option<u32>) -> bool {
     match (into, out) {

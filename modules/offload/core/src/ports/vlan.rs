@@ -1,5 +1,4 @@
-//! VLANs that stand on a port: whether their tags can be seen there, and the addresses of their
-//! devices.
+//! VLANs above a port: whether their tags are visible there, and the addresses of their devices.
 
 use kernel::{Link, Mac};
 
@@ -8,11 +7,11 @@ use crate::stack::Upper;
 
 /// ETH_P_8021AD.
 const SERVICE_TAG: u16 = 0x88a8;
-/// Own addresses a port can have beside its first.
+/// Maximum number of a port's own addresses, without the first.
 const VLAN_MACS: usize = 3;
 
-/// Returns a reason if the device strips VLAN tags that must be seen: a frame of another VLAN would
-/// look like one without.
+/// Returns a reason if the device strips VLAN tags that must be visible: a frame of another VLAN
+/// would seem untagged.
 pub(super) fn hides_tags(facts: &PortFacts, uppers: &[(Upper, &Device<'_>)]) -> Option<PortReason> {
     let any = |of: &dyn Fn(&Link) -> bool| uppers.iter().any(|(_, upper)| of(upper.link));
     let tagged = any(&|link| link.vlan.is_some() || link.filters_vlans);
@@ -26,7 +25,7 @@ pub(super) fn hides_tags(facts: &PortFacts, uppers: &[(Upper, &Device<'_>)]) -> 
     }
 }
 
-/// Addresses other than `mac` of what stands on a port with a VLAN, as many as a port has room for,
+/// Returns addresses other than `mac` of VLAN devices above a port, as many as a port has room for,
 /// and the VLANs of the others. A member of a bridge is not addressed itself.
 pub(super) fn vlan_macs(
     mac: Mac,

@@ -17,12 +17,12 @@ const V6: u8 = 2;
 const TCP: u8 = 1;
 const UDP: u8 = 2;
 
-/// Values of a set that are looked at; a longer one is not, which widens.
+/// Maximum number of values of a set that are read; a longer set counts as any value.
 const MOST_VALUES: usize = 4_096;
 /// Maximum number of ways to a chain that weir tracks separately.
 const MOST_WAYS: usize = 16;
 
-/// Flows, by what conditions ask of them: all of it.
+/// Set of flows that meet all conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Area {
     families: u8,
@@ -55,9 +55,9 @@ enum What {
 /// Connection as these conditions see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// Tuple of packets of the original direction as they come in.
+    /// Tuple of packets of the original direction at ingress.
     pub original: &'a Tuple,
-    /// Tuple of packets of the reply direction as they come in.
+    /// Tuple of packets of the reply direction at ingress.
     pub reply: &'a Tuple,
     /// Connection mark.
     pub mark: u32,
@@ -112,7 +112,7 @@ impl Area {
         either
     }
 
-    /// Narrowed by what expressions ask; `marks`: what is known of marks before them.
+    /// Narrows the area by the conditions of expressions; `marks`: known marks before them.
     pub(super) fn asking_all<'a>(
         mut self,
         expressions: &'a [Value],
@@ -271,8 +271,8 @@ impl Area {
         if self.tests.is_empty() {
             return true;
         }
-        // Source and destination are translated at different hooks: between these one is the
-        // former, and the other the latter.
+        // Source and destination are translated at different hooks: between these hooks one of them
+        // is already translated.
         let here = [
             (original.source, original.source_port),
             (reply.destination, reply.destination_port),
@@ -320,7 +320,7 @@ impl Areas {
             None => self.aside = true,
             Some(area) if area.is_empty() || self.ways.contains(&area) => {}
             Some(area) if self.ways.len() < MOST_WAYS => self.ways.push(area),
-            // Too many to tell apart: what they have in common.
+            // Too many alternatives to distinguish: take their common part.
             Some(area) => {
                 let all = std::mem::take(&mut self.ways).into_iter();
                 self.ways = vec![all.fold(area, |all, way| all.or(&way))];

@@ -11,7 +11,7 @@ use super::finding::Kind;
 pub(super) enum Class {
     /// Equal for all packets of one direction.
     Constant,
-    /// The proof compares it: a packet with another value goes to the kernel.
+    /// The proof compares the value: a packet with another value goes to the kernel.
     Proven,
     /// Packets that have it are always the kernel's; for all others the answer is the same.
     Kernel,
@@ -25,15 +25,15 @@ pub(super) enum Class {
 
 use Class::{Constant, Each, Elsewhere, Kernel, Noted, Proven};
 
-/// A row of the table: what kind of thing, its names, its class.
+/// A row of the table: kind, names, class.
 type Row = (&'static str, &'static [&'static str], Class);
 
 /// Rows by source (`payload` protocols are written `payload ip`), in the words of
 /// libnftables-json(5) and of iptables-extensions(8).
 const TABLE: &[Row] = &[
     ("payload ether", &["daddr", "type"], Constant),
-    // Two stations may use one address and port; the proof compares where a packet came in, not who
-    // sent it.
+    // Two stations may use one address and port; the proof compares the place where a packet
+    // entered, not its sender.
     ("payload ether", &["saddr"], Each(Kind::Station)),
     ("payload vlan", &["id", "cfi", "dei", "pcp", "type"], Proven),
     (
@@ -165,7 +165,7 @@ const TABLE: &[Row] = &[
     ("expression", &["exthdr", "ip option"], Kernel),
     ("expression", &["tcp option"], Each(Kind::Header)),
     ("expression", &["sctp chunk", "dccp option"], Elsewhere),
-    // Hashes of what else is in the expression; `symhash` of addresses and ports.
+    // Hashes of the other operands of the expression; `symhash` of addresses and ports.
     (
         "expression",
         &["jhash", "symhash", "fib", "socket", "ipsec"],
@@ -215,8 +215,8 @@ const TABLE: &[Row] = &[
         &["set", "map", "meter"],
         Noted(Kind::DynamicSet),
     ),
-    // Fields written into the packet. The witness compares packets with the packet that came in,
-    // and leaves such flows to the kernel.
+    // Fields written into the packet. The witness compares packets with the packet at ingress, and
+    // leaves such flows to the kernel.
     (
         "write",
         &[

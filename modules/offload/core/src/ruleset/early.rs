@@ -1,6 +1,6 @@
-//! Rules that packets come by before conntrack does: nothing there knows of a connection. Its state
-//! is *invalid* (nft_ct.c, `nft_ct_get_eval`), its mark and status are not there, and a rule that
-//! asks for them settles nothing for packets of an established one.
+//! Rules that packets reach before conntrack: the connection is not known there. Its state is
+//! *invalid* (nft_ct.c, `nft_ct_get_eval`), its mark and status are missing, and a rule that
+//! matches them decides nothing for packets of an established connection.
 
 use std::collections::{HashMap, HashSet};
 

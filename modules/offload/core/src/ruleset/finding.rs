@@ -73,7 +73,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns true if the finding is only worth knowing: nothing goes wrong.
+    /// Returns true if the finding is only for information: no error results.
     pub fn noted(self) -> bool {
         matches!(
             self,
@@ -220,8 +220,8 @@ pub struct Finding {
     pub text: String,
     /// Suggested remedy.
     pub hint: &'static str,
-    /// Devices of an ingress or egress chain or flowtable. Empty where nft did not tell (1.0.6 does
-    /// not): then it may be any.
+    /// Devices of an ingress or egress chain or flowtable. Empty if nft did not report them (1.0.6
+    /// does not): then any device is possible.
     pub devices: Vec<String>,
 }
 

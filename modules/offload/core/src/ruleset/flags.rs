@@ -59,8 +59,8 @@ pub(super) fn answer(left: &Value, operator: &str, right: &Value) -> Option<Answ
     })
 }
 
-/// The flags that are looked at; `None` where that is not TCP's flags, `Some(None)` where the mask
-/// cannot be read.
+/// Returns the matched flags; `None` if the expression does not match TCP's flags, `Some(None)` if
+/// the mask cannot be read.
 fn mask(left: &Value) -> Option<Option<u8>> {
     if let Some(payload) = left.get("payload") {
         let word = |name| payload.get(name).and_then(Value::as_str);

@@ -1,8 +1,8 @@
-//! Conclusions from the packet's mark about the mark that its connection had when the packet came:
-//! rules restore the mark, and match it later.
+//! Conclusions from the packet's mark about the mark that its connection had when the packet
+//! arrived: rules restore the mark, and match it later.
 //!
-//! The analysis goes from rule to rule of a base chain and of the chains that it jumps to. Only
-//! facts that hold on all ways are kept.
+//! The analysis proceeds from rule to rule of a base chain and of the chains that it jumps to. Only
+//! facts that hold on all paths are kept.
 
 use std::slice;
 
@@ -17,7 +17,7 @@ pub(super) struct Marks {
     same: u32,
     /// Bit masks: if all these bits of the packet's mark are 0, they were 0 in the connection's.
     empty: Vec<u32>,
-    /// Bits of the connection's mark that are perhaps no longer what they were.
+    /// Bits of the connection's mark that may have changed.
     changed: u32,
 }
 
@@ -114,15 +114,15 @@ impl Marks {
         self.empty.iter().copied().chain(same)
     }
 
-    /// After an expression of a rule that matched so far.
+    /// Updates the marks after an expression of a rule that matched so far.
     pub(super) fn follow(&mut self, expression: &Value) {
         if let Some(write) = write(expression) {
             *self = self.written(write);
         }
     }
 
-    /// After a rule, for packets that go on to the next one. `called`: what the chains write that
-    /// it may jump to.
+    /// Updates the marks after a rule, for packets that continue with the next rule. `called`:
+    /// marks written by the chains that the rule may jump to.
     pub(super) fn after(&self, expressions: &[Value], called: &[Write]) -> Self {
         let mut now = self.clone();
         // Packets that an expression did not match, and which bits of theirs are not all 0 then.

@@ -313,8 +313,8 @@ impl<'a> Ruleset<'a> {
     }
 
     /// Returns, for each chain that packets of established, forwarded connections may reach, these
-    /// flows, or `None` if only a chain at a device leads there, whose traffic is left alone
-    /// anyway.
+    /// flows, or `None` if only a chain at a device leads there, whose traffic weir does not
+    /// forward anyway.
     pub(super) fn reached(&self) -> HashMap<Key<'a>, Areas> {
         let mut reached: HashMap<Key<'a>, Areas> = HashMap::new();
         let mut steps: HashMap<Key<'a>, Vec<(Key<'a>, Option<Area>)>> = HashMap::new();

@@ -19,9 +19,8 @@ pub fn has_policies(text: &str) -> bool {
     text.contains("\"ct timeout\"") || text.contains("\"CT\"")
 }
 
-/// Replaces what was read of extensions by the statements that do the same. The rules have to be of
-/// the same ruleset; where they are not, as it changed in between, what does not fit is left as it
-/// is.
+/// Replaces parsed extensions by the equivalent statements. The rules must be of the same ruleset;
+/// if the ruleset changed meanwhile, parts that do not fit stay unchanged.
 pub fn spell(root: &mut Value, rules: &[RuleExtensions]) {
     let key = |family: &str, table: &str, chain: &str, handle: u64| {
         format!("{family} {table} {chain} {handle}")
@@ -60,8 +59,8 @@ pub fn spell(root: &mut Value, rules: &[RuleExtensions]) {
     super::early::forget(root);
 }
 
-/// Writes into tables which flags they have. Of a table that is not among these, as it changed in
-/// between, what nft says stays.
+/// Writes the flags into tables. If a table is missing here because the ruleset changed meanwhile,
+/// nft's output stays.
 pub fn flag(root: &mut Value, tables: &[Table]) {
     let objects = root.get_mut("nftables").and_then(Value::as_array_mut);
     let flagged = objects.into_iter().flatten();
@@ -78,8 +77,8 @@ pub fn flag(root: &mut Value, tables: &[Table]) {
     }
 }
 
-/// Writes into the declarations of sets what single elements keep, as if all did. It is that of a
-/// moment ago; of sets that are not there any more nothing is written.
+/// Writes the statements of single elements into the declarations of sets, as if all elements had
+/// them. The statements are a moment old; those of sets that no longer exist are not written.
 pub fn declare(root: &mut Value, kept: &[ElementStatements]) {
     let objects = root.get_mut("nftables").and_then(Value::as_array_mut);
     for object in objects.into_iter().flatten() {

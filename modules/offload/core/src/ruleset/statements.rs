@@ -17,8 +17,8 @@ pub(super) struct Sight<'a> {
     pub(super) asked: usize,
 }
 
-/// Looks up the statements that each element of a named set or map keeps, by its name: a packet
-/// that finds an element is subject to these, too.
+/// Looks up the statements of each element of a named set or map, by its name: a packet that finds
+/// an element is subject to these statements, too.
 pub(super) type Kept<'a, 'f> = &'f dyn Fn(&'a str) -> &'f [&'a Value];
 
 /// The statements of a rule that must see each packet, or are worth knowing; each kind once, with
@@ -174,7 +174,7 @@ fn expression_sights<'a>(value: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>)
         let class = match name.as_str() {
             "payload" => field(inner),
             "meta" | "ct" | "rt" => class(name, key()),
-            // Operators, values, sets and verdicts: what they are made of counts.
+            // Operators, values, sets and verdicts: their operands count.
             "|" | "&" | "^" | "<<" | ">>" | "set" | "map" | "key" | "data" | "elem" | "val"
             | "expr" | "concat" => {
                 expression_sights(inner, kept, add);
@@ -330,9 +330,9 @@ pub(super) enum Way<'a> {
     /// The way through the chains of this hook ends: `ct state established accept`, without other
     /// conditions.
     Ends,
-    /// The packet goes to this chain.
+    /// The packet continues in this chain.
     Visits(&'a str),
-    /// The packet goes on, or packets take different ways.
+    /// The packet continues, or packets take different paths.
     Open,
 }
 

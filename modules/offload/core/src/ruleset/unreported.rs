@@ -1,6 +1,6 @@
 //! Conditions of rules that change without a message: sets whose elements time out or are written
-//! by packets, the time of day, extensions with a memory of their own. [`crate::ExpirySchedule`] ends
-//! proofs when such a condition changes.
+//! by packets, the time of day, extensions with a memory of their own. [`crate::ExpirySchedule`]
+//! ends proofs when such a condition changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use super::reach::{Key, Object, Rule, Ruleset};
 pub(crate) const QUARTER: u32 = 900;
 /// Shortest interval at which the kernel has to see elements that packets keep alive, milliseconds.
 const MOST_OFTEN: u64 = 250;
-/// Extensions of iptables whose answer changes by time, by other packets, or by a command without
+/// Extensions of iptables whose result changes by time, by other packets, or by a command without
 /// notification; or that packets keep alive for other rules.
 const MOODS: [&str; 8] = [
     "SET",
@@ -43,8 +43,8 @@ const ASKED: [(&str, [&str; 3]); 2] = [
 /// Conditions for established connections whose change no message reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnreportedConditions {
-    /// Sets and maps that they are looked up in, whose elements time out or are written by packets;
-    /// `true`: by packets.
+    /// Sets and maps in these conditions whose elements time out or are written by packets; `true`:
+    /// by packets.
     pub sets: BTreeMap<SetName, bool>,
     /// The time of day, the day or the date decides: seconds of a quarter of an hour at which that
     /// may change.

@@ -98,7 +98,7 @@ pub fn facts() -> PortFacts {
     }
 }
 
-/// A core, and what its actions came to.
+/// A core, and the effects of its actions.
 pub struct Rig {
     pub core: Core,
     pub now: Millis,
@@ -232,7 +232,7 @@ impl Rig {
                     self.installed.insert(*flow, (*original, *reply));
                     self.touched.insert(*flow, self.ticks);
                 }
-                // Pairs of stations: `pairs.rs` looks at them itself.
+                // Pairs of stations: `pairs.rs` tests them itself.
                 Action::InstallPair { .. } => {}
                 Action::Remove { flow } | Action::Invalidate { flow } if flow.0 & PAIRS != 0 => {}
                 Action::Remove { flow } => {

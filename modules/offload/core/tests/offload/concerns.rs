@@ -216,7 +216,7 @@ fn what_is_settled_before_concerns_nobody() {
     let some = |chains: &[(&str, &[Value])]| assert_eq!(concerns(chains).len(), 1);
     none(&[("forward", &[accepts.clone(), each.clone()])]);
     some(&[("forward", &[each.clone(), accepts.clone()])]);
-    // In a chain that all come by, as ufw has it.
+    // In a chain that all packets pass, as ufw has it.
     let jumps = json!([{"counter": null}, jump("before")]);
     none(&[
         ("forward", &[jumps.clone(), each.clone()]),
@@ -297,8 +297,8 @@ fn mwan3_keeps_its_offload() {
 
 const DICE: &str = r#"{"xt": {"type": "match", "name": "statistic"}}"#;
 
-/// Of connections with the mark 0x100: whether dice are thrown at a packet whose mark was found
-/// like this.
+/// Returns true if the random rule counts as per-packet for connections with the mark 0x100, after
+/// rules that match the packet's mark.
 fn dice(before: &[Value], asked: Value) -> bool {
     let statistic: Value = serde_json::from_str(DICE).expect("JSON");
     let last = json!([asked.clone(), statistic, {"mangle": {"key": mark(), "value": 0x200}}]);
@@ -411,7 +411,7 @@ fn what_rules_cost_is_counted() {
 }
 
 /// Elements of a set may have a quota or a limit each, declared with the set or by the rule that
-/// adds them: a rule that only looks one up depends on it, too.
+/// adds them: a rule that only looks up an element depends on the quota or limit, too.
 #[test]
 fn what_the_elements_of_a_set_keep_sees_each_packet() {
     let quota = || json!({"quota": {"val": 20_000, "val_unit": "bytes", "inv": true}});

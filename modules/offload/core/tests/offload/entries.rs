@@ -9,7 +9,7 @@ use kernel::conntrack::ConnectionState;
 use weir_offload_core::{Action, FlowId, Millis, Reading, Settings};
 use world::{Policy, STEP, World};
 
-/// A quarter of the shortest time-out, a tick, and what whole seconds leave open, twice.
+/// A quarter of the shortest timeout, a tick, and the rounding of whole seconds, twice.
 fn bound(shortest: u32) -> Millis {
     (Millis::from(shortest) * 250).clamp(500, 20_000) + 250 + 2_000
 }
@@ -21,7 +21,7 @@ fn settings(reprove: Millis) -> Settings {
     }
 }
 
-/// The sysctls say what the policy does.
+/// Returns sysctls that match the policy.
 fn tcp_timeouts(policy: Policy) -> Settings {
     let mut settings = settings(20_000);
     settings.timeouts.tcp_established = policy.long;
@@ -47,7 +47,7 @@ fn a_tcp_connection_at_rest_has_what_the_kernel_alone_would_give_it() {
     }
 }
 
-/// Also with the last packets before the rest shown to conntrack.
+/// Also with the last packets before the pause shown to conntrack.
 #[test]
 fn short_times_of_unacknowledged_data_do_not_end_a_connection_at_rest() {
     let policy = Policy { long: 60, short: 5 };
@@ -148,7 +148,7 @@ fn udp_lives_as_long_as_with_the_kernel_alone() {
     }
 }
 
-/// An acknowledgement, a few packets at once, and then rest: only the first packet left nothing
+/// An acknowledgement, a few packets at once, and then a pause: only the first packet left nothing
 /// unacknowledged, and a message reported it.
 #[test]
 fn a_connection_that_is_picked_up_has_what_the_kernel_alone_would_give_it() {
@@ -215,8 +215,8 @@ fn a_policy_of_the_entry_is_learned() {
     }
 }
 
-/// Of a connection that was there before weir nothing is known but what is left: it is never given
-/// more than it had.
+/// Of a connection from before the start of weir, only the remaining time is known: weir never
+/// grants more than the connection had.
 #[test]
 fn what_an_inherited_connection_is_given_is_learned() {
     for (long, left) in [(10, 4), (7_200, 7_000)] {

@@ -97,14 +97,14 @@ fn what_a_packet_writes_is_found_by_looking() {
     agenda.due_reads(2_400);
     agenda.set_read(&name("s"), Some(&[member(1, Some(1_600))]), 2_400, 2_401);
     assert!(agenda.ends(2_401));
-    // Gone at its time: that alone ends proofs, and that it is missing then is no news.
+    // Expired at its time: only that ends proofs; the missing element does not end them again.
     assert_eq!(ends(&mut agenda, 2_402..4_100), [4_013]);
     agenda.due_reads(4_100);
     agenda.set_read(&name("s"), Some(&[]), 4_100, 4_101);
     assert!(!agenda.ends(4_101));
 }
 
-/// Refreshed meanwhile, it lives: the old end is no end.
+/// Refreshed meanwhile, the element stays: the old end no longer counts.
 #[test]
 fn what_a_packet_refreshes_goes_on() {
     let mut agenda = watching(true, &[member(1, Some(1_000))]);
@@ -112,7 +112,7 @@ fn what_a_packet_refreshes_goes_on() {
     agenda.set_read(&name("s"), Some(&[member(1, Some(1_000))]), 1_500, 1_500);
     assert_eq!(agenda.until(), Some(2_488));
     assert_eq!(ends(&mut agenda, 1_501..3_000), [2_512]);
-    // The element was gone between two looks, and is back: refused packets now pass.
+    // The element was missing between two readings, and is back: refused packets now pass.
     agenda.due_reads(3_000);
     agenda.set_read(&name("s"), Some(&[member(1, Some(1_000))]), 3_000, 3_000);
     assert!(agenda.ends(3_000));
@@ -413,7 +413,7 @@ fn sockets_and_hidden_ends_are_told_by_nothing() {
     }
     let all = events(r#"["destroy", "protoinfo", "assured", "mark"]"#);
     assert_eq!(opaque("prerouting", &[&all]), [""; 0]);
-    // Labels, where a rule looks at them.
+    // Labels, if a rule matches them.
     let label = r#"{"match": {"op": "in", "left": {"ct": {"key": "label"}}, "right": "x"}}, {"drop": null}"#;
     let found = opaque("prerouting", &[&all, label]);
     assert!(
@@ -461,8 +461,7 @@ fn what_is_no_ruleset_is_an_error() {
     );
 }
 
-/// nft 1.0.6 prints what is in memory that it freed where a table has one flag: the kernel is
-/// asked.
+/// nft 1.0.6 prints freed memory if a table has one flag: weir reads the flags from the kernel.
 #[test]
 fn flags_of_tables_are_the_kernels() {
     let text = r#"{"nftables": [{"table": {"family": "inet", "name": "t", "handle": 1, "flags": "t"}},

@@ -1,5 +1,5 @@
-//! Members of bridges where nothing is forwarded: looked at all the same, or nothing leaves by the
-//! others.
+//! Members of bridges without forwarding: weir attaches to them all the same, or forwards nothing
+//! to the others.
 
 use crate::common::{facts, link};
 use kernel::Link;
@@ -105,7 +105,7 @@ fn where_a_member_must_be_left_alone_nothing_leaves_by_the_others() {
     }
 }
 
-/// A bridge floods to what is up only, and only what weir forwards matters.
+/// A bridge floods only to members that are up, and only frames that weir forwards matter.
 #[test]
 fn nobody_looks_where_it_does_not_matter() {
     let down = Link {
@@ -132,7 +132,7 @@ fn nobody_looks_where_it_does_not_matter() {
     assert_eq!(plan(&plans, OTHER).hook, Hook::Off, "no member");
 }
 
-/// A locked member asks for each frame's station, which weir does not look up.
+/// A locked member requires a look-up of each frame's station, which weir does not do.
 #[test]
 fn nothing_comes_in_by_a_locked_member() {
     let limit = |reason| Limit {

@@ -209,8 +209,8 @@ struct Model {
     links: HashMap<u32, (Link, bool)>,
     neighbours: HashMap<(u32, IpAddr), ([u8; 6], bool)>,
     stations: HashMap<(u32, u16, [u8; 6]), (u32, bool)>,
-    /// A station moved; one was forgotten, and all proofs have not ended for it yet; when they last
-    /// did.
+    /// A station moved; one was forgotten, and its end of all proofs is still due; time of the last
+    /// such end.
     moved: bool,
     lost: bool,
     last_lost: Option<u64>,
@@ -457,7 +457,7 @@ impl Model {
     }
 }
 
-/// Runs steps through core and model; after each, what a step must cause has been caused, and
+/// Runs steps through core and model. After each step, its necessary effects have happened, and
 /// `check` holds.
 fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
     let mut rig = Rig::new(settings);
@@ -503,8 +503,8 @@ fn run(settings: Settings, steps: &[Step], check: impl Fn(&Rig, Vec<Tuple>)) {
                 _ => {}
             }
         }
-        // upkeep.rs tests when exactly weir looks for connections that a flowtable gave back; here
-        // weir only may look.
+        // upkeep.rs tests the times at which weir searches for connections that a flowtable
+        // returned; here weir only may search.
         if matches!(step, Step::Tick(_)) && seen.dump.is_some() && model.offloaded() {
             model.ask(Source::Conntrack, &mut due);
         }

@@ -137,7 +137,7 @@ fn a_pair_ends_with_what_the_bridge_knows() {
         assert!(rig.tell(event).contains(&remove(0)), "{why}");
         assert_eq!(rig.core.pairs().count(), 0, "{why}");
     }
-    // A pair with a moved station is known at the new place when it conversations.
+    // A pair with a moved station is known at the new location after its next frames.
     let mut rig = with_two_stations();
     seen(&mut rig, &[(2, 1)]);
     rig.tell(at(LAN3, 0, 2, true));

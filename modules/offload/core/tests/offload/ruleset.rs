@@ -1,4 +1,4 @@
-//! Rules that must see each packet are found in what nft prints, and others are not.
+//! Per-packet rules are found in nft's output, and other rules are not.
 
 use weir_offload_core::ruleset::{Finding, Kind, examine};
 

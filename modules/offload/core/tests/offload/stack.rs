@@ -78,7 +78,8 @@ fn devices_that_stand_on_one_another_share_a_number() {
     ];
     assert_eq!(numbers, expected.into_iter().collect());
 
-    // The two ends of a wire stand on nothing, tunnels not on what carries their packets.
+    // The two ends of a veth pair have no lower device, and tunnels are not above the device of
+    // their packets.
     let (mut one, mut other) = (of_kind(6, "v0", "veth"), of_kind(7, "v1", "veth"));
     (one.lower, other.lower) = (Some(7), Some(6));
     let mut tunnel = of_kind(8, "gre1", "gre");
@@ -188,7 +189,7 @@ fn a_bridge_or_vrf_is_no_obstacle_and_a_bond_is() {
     for kind in ["bond", "team", "openvswitch", "batadv"] {
         assert_eq!(with(kind).reason, PortReason::Enslaved(kind.into()));
     }
-    // A VLAN of it in a bond: what leaves there may leave elsewhere next.
+    // A VLAN of the port in a bond: frames that leave there may leave elsewhere next.
     let eth0 = link(ETH0, "eth0");
     let bond = of_kind(10, "bond0", "bond");
     let world = World::of(&[eth0.clone(), member(vlan(12, &eth0, 5), &bond), bond]);
@@ -212,7 +213,7 @@ fn it_forwards_if_what_stands_on_it_does() {
     let guests = world.clone().fact(11, |f| f.forwarding_v6 = true);
     assert_eq!(guests.plan(4).hook, Hook::Xdp);
     assert_eq!(guests.plan(ETH0).reason, PortReason::NotForwarding);
-    // A PPP device may stand on any.
+    // A PPP device may be above any device.
     let internet = world.fact(80, |f| f.forwarding_v4 = true);
     assert_eq!(internet.plan(ETH0).hook, Hook::Xdp);
 }
@@ -269,7 +270,7 @@ fn edges(links: &[Link]) -> BTreeSet<(u32, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
-    /// Even where devices stand on one another in a circle, which no kernel has.
+    /// Even if devices are above one another in a circle, which no kernel has.
     #[test]
     fn numbers_and_uppers_are_those_of_the_graph(links in any_links()) {
         let stack = Stack::of(&links);
@@ -313,8 +314,8 @@ proptest! {
             let (one, other) = (numbers[upper] & !OVER_PPP, numbers[lower] & !OVER_PPP);
             prop_assert!(one == 0 || other == 0 || one == other, "{upper} on {lower}");
         }
-        // Never more than what is connected, but by PPP: each number is the lowest index of those
-        // that have it.
+        // Only connected devices share a number, except by PPP: each number is the lowest index of
+        // its devices.
         for (device, number) in numbers.iter().filter(|(_, number)| **number != OVER_PPP) {
             let mut seen = BTreeSet::from([*device]);
             loop {

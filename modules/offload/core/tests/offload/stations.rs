@@ -1,4 +1,4 @@
-//! Stations behind bridges: whose proofs end when they move, however many there are.
+//! Stations behind bridges: whose proofs end when they move, for any number of stations.
 
 use crate::common::{Rig, bumps, link};
 use kernel::event::BridgeSettings;
@@ -70,8 +70,8 @@ fn a_station_that_moves_ends_all_proofs() {
     assert_eq!(say(at(4, 1)), []);
 }
 
-/// The bridge floods until it hears of it. In a large network that is nothing special, so it must
-/// not cost much.
+/// The bridge floods until it receives a frame of the station. In a large network such floods are
+/// common, so they must not cost much.
 #[test]
 fn a_station_that_is_forgotten_ends_all_proofs_ten_times_a_second_at_most() {
     let mut rig = rig();
@@ -133,7 +133,7 @@ fn more_changes_at_once_than_there_are_hops_are_one_end_of_all_proofs() {
     assert_eq!(many, [Action::InvalidateAll(Cause::Neighbours)]);
 }
 
-/// A bridge that forgets soon hears of each flow often enough.
+/// A bridge with a short ageing time sees packets of each flow often enough.
 #[test]
 fn flows_are_proven_anew_before_a_bridge_forgets_their_stations() {
     for (wish, ageing, expected) in [
@@ -165,7 +165,7 @@ fn flows_are_proven_anew_before_a_bridge_forgets_their_stations() {
 #[test]
 fn a_flood_of_addresses_costs_an_end_of_all_proofs_a_second_at_most() {
     let mut rig = rig();
-    // The stations of the house, and then 65,536 made up in two seconds.
+    // The stations of the house, and then 65,536 invented ones in two seconds.
     batch(&mut rig, (0..10).map(|n| Event::Fdb(at(4, n))));
     let mut ended = 0;
     for n in 0..65_536u32 {
@@ -174,7 +174,7 @@ fn a_flood_of_addresses_costs_an_end_of_all_proofs_a_second_at_most() {
         }
         ended += bumps(&rig.tell(Event::Fdb(at(5, 1000 + n))));
     }
-    // The first 16,000 fit; the rest took 1.5 seconds.
+    // The first 16,000 fit; the others took 1.5 seconds.
     assert_eq!(ended, 2);
     // The house is still known.
     assert_eq!(rig.tell(Event::Fdb(at(5, 3))), all());
@@ -182,7 +182,7 @@ fn a_flood_of_addresses_costs_an_end_of_all_proofs_a_second_at_most() {
     assert_eq!(bumps(&rig.pass(250)), 0);
     assert_eq!(bumps(&rig.pass(1000)), 1);
     assert_eq!(bumps(&rig.pass(1000)), 0);
-    // A station that was not remembered goes: weir may have sent frames to it.
+    // An unknown station disappears: weir may have sent frames to it.
     assert_eq!(bumps(&rig.tell(Event::Fdb(gone(5, 1000 + 65_000)))), 1);
     assert_eq!(bumps(&rig.tell(Event::Fdb(gone(5, 1000 + 65_001)))), 0);
     assert_eq!(bumps(&rig.pass(1000)), 1);

@@ -61,7 +61,7 @@ fn a_way_out_that_is_slower_than_a_way_in_keeps_its_queue() {
     assert_eq!(of(fast, fast), (may.clone(), may.clone()));
     assert_eq!(of(fast, slow), (may.clone(), slower(slow, "lan0", fast)));
     assert_eq!(of(slow, fast), (slower(slow, "wan0", fast), may.clone()));
-    // Of cards that do not tell one is like another.
+    // Cards without a reported speed count as equal.
     assert_eq!(of(None, None), (may.clone(), may));
     assert_eq!(
         of(None, fast),
@@ -85,7 +85,7 @@ fn only_ways_in_at_xdp_count() {
     let behind = || slower(Some(1000), "lan0", Some(2500));
     let may = || (true, None);
     assert_eq!(three(&auto, &|_| {}), [may(), behind(), behind()]);
-    // Packets that come in at TC or that the kernel forwards go through the qdisc anyway.
+    // Packets that enter at TC or that the kernel forwards pass the qdisc anyway.
     let mut tc = Settings::default();
     tc.ports.insert("lan0".into(), Hook::Tc);
     assert_eq!(three(&tc, &|_| {})[1..], [may(), may()]);

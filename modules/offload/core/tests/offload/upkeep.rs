@@ -30,7 +30,7 @@ fn passing(
     found
 }
 
-/// Returns the refreshes; besides these, only proofs may end, to show conntrack a packet.
+/// Returns the refreshes; otherwise only proofs may end, to show conntrack a packet.
 fn refreshes(
     rig: &mut Rig,
     millis: Millis,
@@ -107,7 +107,7 @@ fn a_udp_flow_that_is_old_enough_is_shown_to_conntrack() {
         matches!(&shown[..], [(3_000, Action::Invalidate { .. })]),
         "{shown:?}"
     );
-    // The connection then rests, and is not a stream.
+    // The connection then becomes idle, and is not a stream.
     assert_eq!(passing(&mut rig, 500, &mut |_| [3_200, 0]), []);
     // A connection that got an answer and then stood still is not a stream.
     let mut rig = Rig::new(Settings::default());
@@ -131,8 +131,8 @@ fn no_more_is_given_than_conntrack_was_seen_to_give() {
     }
 }
 
-/// 300 s are what unacknowledged data get, or what a policy gives: conntrack goes on seeing packets
-/// until that is known.
+/// 300 s may be the timeout of unacknowledged data, or of a policy: conntrack keeps seeing packets
+/// until weir knows which.
 #[test]
 fn what_may_be_the_time_of_unacknowledged_data_is_not_believed() {
     let mut rig = Rig::new(Settings {
@@ -199,7 +199,7 @@ fn a_tick_visits_a_share_and_not_all() {
         rig.connection(&udp(n, &format!("10.0.0.2:{}", n + 1), "192.0.2.1:53"));
     }
     rig.pass(0);
-    // Weir looks at new connections each time.
+    // Weir checks new connections each time.
     rig.pass(6_000);
     let mut reads = 0;
     rig.pass_reading(100, &mut |_| {
@@ -260,14 +260,14 @@ fn what_a_flowtable_gives_back_is_found() {
     c.tcp_state = None;
     rig.connection(&c);
     assert_eq!(rig.reason(&c.id), Some(DeclineReason::Flowtable));
-    // The flowtable goes: the message is immediate, its connections come back a little later.
+    // The flowtable is removed: the message is immediate, its connections return a little later.
     rig.tell(Event::Firewall(2));
     assert_eq!(rig.pass(900), []);
     assert_eq!(rig.pass(100), [Action::Dump(Source::Conntrack)]);
     rig.connection(&c);
     rig.tell(Event::DumpEnd(Source::Conntrack));
     assert_eq!(rig.pass(1_000), [], "once for a change");
-    // Or only the rule goes, and the flowtable keeps what it has until that stands still.
+    // Or only the rule is removed, and the flowtable keeps its connections until they are idle.
     let found: Vec<_> = (0..60).flat_map(|_| rig.pass(1_000)).collect();
     assert_eq!(found, [Action::Dump(Source::Conntrack)], "once a minute");
     c.status = Some(UP);

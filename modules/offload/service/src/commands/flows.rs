@@ -111,7 +111,7 @@ impl FlowsArgs {
     }
 }
 
-/// Fields beside the flows, which are shown as they arrive.
+/// Fields other than the flows, which are shown as they arrive.
 #[derive(Deserialize)]
 struct Rest {
     matched: u64,

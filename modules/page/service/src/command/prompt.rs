@@ -46,7 +46,7 @@ impl Line {
     }
 }
 
-/// The terminal's former state, restored on drop.
+/// The terminal's old state, restored on drop.
 struct Restore<'a, T: AsFd> {
     terminal: &'a T,
     before: Termios,
@@ -54,7 +54,7 @@ struct Restore<'a, T: AsFd> {
 
 impl<T: AsFd> Drop for Restore<'_, T> {
     fn drop(&mut self) {
-        // There is no fallback.
+        // A failure has no fallback.
         let _ = tcsetattr(self.terminal, SetArg::TCSADRAIN, &self.before);
     }
 }

@@ -219,7 +219,8 @@ fn a_voucher_of_bytes_is_over_when_they_are_gone() {
     assert_eq!(again, Err(Refusal::Expired));
 }
 
-/// Used bytes are written by share: the rest comes back after a power failure. Flash wears out.
+/// Used bytes are written by share: the remaining bytes return after a power failure. Flash wears
+/// out.
 #[test]
 fn bytes_are_noted_by_the_share_that_is_used() {
     const MIB: u64 = 1 << 20;
@@ -358,7 +359,7 @@ fn an_account_that_moves_on_ends_no_voucher() {
         assert_eq!(state(&guests, 5, 3000), State::Active);
         let ids = guests.guest(&ONE).map(|one| one.ids().count());
         assert_eq!((ids, guests.account(&ONE)), (Some(1), None));
-        // A device without a voucher goes.
+        // A device without a voucher is removed.
         assert!(guests.add(account(2)));
         let id = format!("{:016x}", 2);
         guests
@@ -451,7 +452,8 @@ fn what_waits_can_be_taken_elsewhere_and_given_back() {
     assert_eq!(state(&guests, 3, 4000), State::Active);
 }
 
-/// Bytes that are gone early make way for the next; what has no end has no next.
+/// If the bytes of a voucher are used up early, the next voucher begins; a voucher without an end
+/// has no next one.
 #[test]
 fn bytes_that_are_gone_make_way_for_the_next() {
     let limited = |number| Voucher {

@@ -26,7 +26,7 @@ const SILENCE: std::ops::RangeInclusive<Millis> = 1_000..=60_000;
 /// much.
 const SPARE: Millis = 60_000;
 
-/// Interval between looks at the byte counters: traffic may have begun earlier by this much.
+/// Interval between readings of the byte counters: traffic may have begun earlier by this much.
 pub(super) const LOOK: Millis = 1_000;
 
 /// Voucher with its running time.
@@ -183,7 +183,7 @@ impl Record {
         }
     }
 
-    /// A device is one of its from now on. Returns those for which there is no room any more.
+    /// Adds a device to the voucher. Returns the devices that no longer have room.
     pub fn take_in(&mut self, mac: Mac, wall: u64) -> Vec<Mac> {
         let users = &mut self.voucher.users;
         let known = users.iter().find(|user| user.mac == mac).copied();
@@ -216,7 +216,7 @@ impl Record {
         macs
     }
 
-    /// Adds the time so far to the used time.
+    /// Adds the elapsed time to the used time.
     fn fold(&mut self, now: Millis) {
         self.voucher.used = self.used(now);
         if self.since.is_some() {

@@ -86,7 +86,7 @@ impl Vouchers {
             .min()
     }
 
-    /// Ids of those whose time is over.
+    /// Returns the ids of expired vouchers.
     pub fn over(&self, now: Millis) -> Vec<String> {
         let over = self.running().filter(|record| record.is_over(now));
         over.map(|record| record.voucher.id.clone()).collect()

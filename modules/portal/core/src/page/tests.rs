@@ -57,7 +57,7 @@ fn a_second_is_one() {
     }
 }
 
-/// Picture and place are shown to all visitors, at all hours.
+/// All visitors see the picture and the venue, at all hours.
 #[test]
 fn a_picture_and_the_place_are_shown() {
     for (closed, inside) in [(false, None), (false, Some(None)), (true, None)] {

@@ -87,7 +87,7 @@ const INPUT: &str = "
     ether saddr @macs return
     goto refuse";
 
-/// Only a connection's first packet comes by here.
+/// Only the first packet of a connection reaches this chain.
 const REDIRECT: &str = "
     iifname != $here return
     iifname @open return

@@ -13,7 +13,7 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Output, sanitize};
 
-/// Bytes of what is sent at once: the daemon takes 16 KiB.
+/// Maximum bytes per request: the daemon accepts 16 KiB.
 const TOGETHER: usize = 14 * 1024;
 
 /// Import the vouchers of Pirania

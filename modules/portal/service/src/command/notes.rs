@@ -13,7 +13,7 @@ use runtime::Error;
 use runtime::command::{Connection, Format, client};
 use runtime::output::{Output, sanitize};
 
-/// Bytes of what is sent at once, and of the longest line in it: the daemon takes 16 KiB.
+/// Maximum bytes per request, and of the longest line in a request: the daemon accepts 16 KiB.
 const TOGETHER: usize = 14 * 1024;
 
 /// Show this node's public key

@@ -1,4 +1,4 @@
-//! `weir portal text`, `picture`: what the guests' page says.
+//! `weir portal text`, `picture`: content of the guests' page.
 
 use std::path::{Path, PathBuf};
 

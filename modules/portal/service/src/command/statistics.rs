@@ -1,4 +1,4 @@
-//! `weir portal figures`: how many guests came by day.
+//! `weir portal figures`: the number of guests per day.
 
 use answers::PortalFigures;
 use clap::Args;

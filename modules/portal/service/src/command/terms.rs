@@ -70,7 +70,7 @@ mod tests {
         }
     }
 
-    /// No parser passes over what stands behind the value.
+    /// No parser ignores text after the value.
     #[test]
     fn nothing_behind_a_value_is_passed_over() {
         let takes = |text: &str| {

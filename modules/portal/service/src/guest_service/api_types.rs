@@ -48,7 +48,7 @@ pub fn client(
     }
 }
 
-/// A voucher of whose time so much is gone.
+/// Converts a voucher with its used time.
 pub fn voucher(voucher: &Voucher, used: Millis, wall: u64, node: &Node) -> PortalVoucher {
     let state = voucher.state(used, wall);
     PortalVoucher {
@@ -96,7 +96,7 @@ pub fn voucher(voucher: &Voucher, used: Millis, wall: u64, node: &Node) -> Porta
     }
 }
 
-/// The answer where there is no such voucher.
+/// Returns the error for an unknown voucher.
 pub fn no_voucher(id: &str) -> Problem {
     let detail = format!("no voucher {}", api::problem::clipped(id));
     let hint = "see `weir portal voucher list`";

@@ -23,7 +23,7 @@ pub struct DailyStatistics {
     statistics: Statistics,
     file: StatisticsFile,
     zone: TimeZone,
-    /// Devices that moved something since the last look, which was then.
+    /// Devices with traffic since the last check, and the time of that check.
     active: HashSet<Mac>,
     looked: Instant,
 }
@@ -44,7 +44,7 @@ impl DailyStatistics {
     pub fn start(&mut self) {
         self.file.start();
         self.update_date();
-        // The rewrite drops devices of former days, and damaged lines.
+        // The rewrite drops devices of earlier days, and damaged lines.
         self.file.replace(self.statistics.file());
     }
 
@@ -85,13 +85,13 @@ impl DailyStatistics {
         self.statistics.sold(vouchers as u64);
     }
 
-    /// A guest moved something.
+    /// Adds traffic of a guest.
     pub fn moved(&mut self, mac: &Mac, bytes: u64) {
         self.active.insert(*mac);
         self.statistics.moved(bytes);
     }
 
-    /// Counts devices on-line since the last look.
+    /// Counts devices online since the last check.
     pub fn count_active(&mut self) {
         self.update_date();
         let seconds = self.looked.elapsed().min(2 * NOTED).as_secs();
@@ -104,7 +104,7 @@ impl DailyStatistics {
         }
     }
 
-    /// All days, as the API has them.
+    /// Returns the statistics of all days for the API.
     pub fn statistics(&self) -> PortalFigures {
         let days = self.statistics.days();
         let shown = |(date, day): (&Date, &Day)| PortalDay {

@@ -20,18 +20,19 @@ const DNS: u16 = 53;
 const MOST_BROUGHT: usize = 4096;
 const MOST_OF_ONE: usize = 64;
 
-/// Addresses of which is asked in a second whose they are.
+/// Maximum number of address look-ups per second.
 const MOST_ASKED: usize = 256;
 
-/// Devices of this machine behind which guests are.
+/// The router's devices with guests behind them.
 pub struct PortalDevices {
     names: Vec<String>,
     began: Instant,
-    /// Devices of the machine came, went, or are called otherwise since they were looked at.
+    /// True if devices of the router appeared, disappeared or were renamed since they were last
+    /// read.
     changed: bool,
     /// Devices of the portal that are not there.
     missing: Vec<String>,
-    /// Addresses of which was asked in this second whose they are.
+    /// Addresses looked up in this second.
     asked: HashSet<IpAddr>,
 }
 
@@ -82,8 +83,8 @@ impl PortalDevices {
         own.map(|neighbour| neighbour.address).collect()
     }
 
-    /// Begins another second of address look-ups. Logs which devices of the portal are missing:
-    /// their guests are not kept out. Waits at first, as the kernel lists devices one by one.
+    /// Begins another second of address look-ups. Logs which devices of the portal are missing: the
+    /// portal does not block their guests. Blocks at first, as the kernel lists devices one by one.
     pub fn tick(&mut self, router: &Router) {
         self.asked.clear();
         if self.began.elapsed() < TOLD || !std::mem::take(&mut self.changed) {
@@ -106,7 +107,7 @@ impl PortalDevices {
 
     /// Looks up the device behind an unknown address that began a connection. An admitted device
     /// may have new addresses, as with IPv6, or after a change of its IPv4 address: the look-up is
-    /// immediate, as answers wait for the result.
+    /// immediate, because answers wait for the result.
     pub fn ask(&mut self, source: IpAddr, router: &Router) {
         if self.asked.len() >= MOST_ASKED || !self.asked.insert(source) {
             return;
@@ -148,8 +149,8 @@ impl PortalDevices {
     }
 }
 
-/// Questions for names that were brought here, by who asked. Conntrack would bring more of the same
-/// here after the log-in, too.
+/// DNS queries that were redirected to this router, by client. After the log-in, conntrack would
+/// redirect more queries of the same connections.
 #[derive(Default)]
 pub struct NameQueries(HashMap<IpAddr, Vec<ConnectionId>>);
 

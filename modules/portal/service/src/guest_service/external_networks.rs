@@ -1,4 +1,4 @@
-//! Addresses outside: names of the garden may resolve only to these.
+//! External networks: names in the walled garden may resolve only to their addresses.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ const FRESH: Duration = Duration::from_secs(10);
 /// A route to so much of all addresses is one to outside: `0.0.0.0/1` of a tunnel, `2000::/3`.
 const WIDE: u8 = 3;
 
-/// Networks near and devices that lead outside, from the routes.
+/// Local networks, and devices that lead outside, from the routes.
 #[derive(Default)]
 pub struct ExternalNetworks {
     read: Option<Instant>,

@@ -15,7 +15,7 @@ use tracing::{debug, warn};
 
 use runtime::daemon::Firewall;
 
-/// Elements of a set whose counters are read.
+/// Maximum number of elements per set whose counters are read.
 const MOST_COUNTED: usize = 65_536;
 
 /// Interval between admissions: each change of a set ends all proofs of the packet path, so devices
@@ -25,7 +25,7 @@ const TOGETHER: Duration = Duration::from_millis(250);
 /// Counters that go are read before, no more often than this: many may go at once.
 const BEFORE: Duration = Duration::from_secs(1);
 
-/// The table.
+/// The portal's firewall table.
 pub struct FirewallTable {
     pub firewall: Firewall,
     /// True if the last firewall command changed only rules.
@@ -87,7 +87,8 @@ impl FirewallTable {
         std::mem::take(&mut self.as_before)
     }
 
-    /// Changes of guests wait for the kernel. Returns whether they are due: who goes does not wait.
+    /// Queues changes of guests for the kernel. Returns true if they are due now: a removal does
+    /// not wait.
     pub fn queue(&mut self, changes: &[Change]) -> bool {
         self.pending
             .extend(changes.iter().flat_map(rules::set_changes));
@@ -204,7 +205,7 @@ impl FirewallTable {
     }
 }
 
-/// The address whose bytes the element of a step counts.
+/// Returns the address whose bytes a set change counts.
 fn counted(step: &SetChange) -> Option<IpAddr> {
     let (SetChange::Put(element, _) | SetChange::Remove(element)) = step;
     let counts = rules::ADDRESSES.contains(&element.set);

@@ -52,7 +52,7 @@ impl LoginThrottle {
         }
     }
 
-    /// Gives back an attempt after a success.
+    /// Refunds an attempt after a success.
     pub fn refund(&mut self, pool: AttemptClass, mac: &Mac) {
         match pool {
             AttemptClass::Proven => {}

@@ -71,7 +71,7 @@ impl Node {
             let mut lines = Vec::new();
             for (voucher, used) in all {
                 let signed = voucher.signed;
-                // Other nodes report what this node only learned from them.
+                // Other nodes report the facts that this node only learned from them.
                 let own = voucher.here.is_some() || voucher.revoked.is_some();
                 if (own || signed.is_none())
                     && let Some(signed) = signed.or_else(|| voucher.sign(&key))
@@ -132,7 +132,7 @@ pub fn key(path: &Path) -> io::Result<SecretKey> {
     SecretKey::new(&seed(path)?).map_err(none)
 }
 
-/// Lines of other nodes, looked at.
+/// Verified notes of other nodes.
 pub struct VerifiedNotes {
     pub notes: Vec<(Note, String)>,
     pub known: u64,

@@ -16,7 +16,7 @@ pub(super) const BUILT: u64 = 1_704_067_200;
 /// Seconds by which a clock may move without having been set.
 const STEADY: u64 = 2;
 
-/// The hours, and which it is.
+/// The schedule and its present mode.
 pub struct ScheduleState {
     began: Instant,
     schedule: Schedule,
@@ -28,7 +28,7 @@ pub struct ScheduleState {
     closing: Option<Instant>,
     /// A time of this process, and of the day.
     clocks: (Instant, u64),
-    /// For how long vouchers were not needed, or of no use: their time stands still.
+    /// Time during which vouchers were not needed, or of no use: their time does not pass.
     paused: Duration,
     since: Option<Instant>,
 }
@@ -97,7 +97,7 @@ impl ScheduleState {
         self.mode == Mode::Vouchers
     }
 
-    /// Returns the time of the next look at the clock.
+    /// Returns the time of the next clock check.
     pub fn next(&self) -> Option<Instant> {
         self.change
     }
@@ -135,7 +135,7 @@ impl ScheduleState {
         !same
     }
 
-    /// Looks at the clock. Returns true if the clock was set, or the mode may have changed.
+    /// Checks the clock. Returns true if the clock was set, or the mode may have changed.
     pub fn update(&mut self, wall: u64) -> bool {
         let now = Instant::now();
         let (then, told) = self.clocks;

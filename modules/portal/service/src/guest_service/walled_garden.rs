@@ -1,4 +1,4 @@
-//! Names of the garden: permission to ask for a name, and the addresses opened for a time.
+//! Names in the walled garden: permission to resolve a name, and the addresses opened for a time.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
@@ -77,7 +77,7 @@ pub struct QueryTarget {
     who: IpAddr,
 }
 
-/// State of the garden's names.
+/// State of the walled garden.
 pub struct WalledGarden {
     /// Networks that every device may reach.
     networks: Vec<Prefix>,
@@ -137,7 +137,7 @@ impl WalledGarden {
         self.names.iter().any(|own| own.holds(name))
     }
 
-    /// Sets the entries of the garden, the name server, and how long addresses stay open.
+    /// Sets the entries of the walled garden, the name server, and how long addresses stay open.
     pub fn configure(&mut self, config: &Portal) {
         (self.networks, self.names) = (config.garden.networks(), config.garden.names());
         (self.server, self.time) = (config.resolver.0, *config.garden_time);
@@ -250,7 +250,8 @@ impl WalledGarden {
         self.names.iter().map(ToString::to_string).collect()
     }
 
-    /// Returns the server for a name. `None`: not in the garden, or too many queries of this guest.
+    /// Returns the server for a name. `None`: not in the walled garden, or too many queries of this
+    /// guest.
     pub fn may_ask(
         &mut self,
         guest: IpAddr,

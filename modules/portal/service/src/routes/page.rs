@@ -24,7 +24,7 @@ const PREVIEW: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src da
 
 /// Bytes of a text with its title, as JSON has them.
 const TEXT: usize = 64 * 1024;
-/// Bytes of a picture at most, as text.
+/// Maximum length of a picture as base64, in bytes.
 const PICTURE: usize = 192 * 1024;
 
 /// Vouchers of a sheet.
@@ -68,7 +68,7 @@ impl Query for SheetQuery {
     }
 }
 
-/// Version of the picture: there is one, and the number is for browsers.
+/// Version of the picture: only one picture exists, and the number is for browsers' caches.
 struct Version;
 
 impl Query for Version {
@@ -225,7 +225,7 @@ pub fn picture(welcome: &PageContent) -> Result<Response<ResponseBody>, Problem>
     Ok(answer(media, octets))
 }
 
-/// A page by itself, and what a browser may do with it.
+/// Returns a page by itself, with its content policy.
 fn document(html: String, policy: &'static str) -> Response<ResponseBody> {
     let mut response = answer("text/html; charset=utf-8", html.into());
     let policy = HeaderValue::from_static(policy);

@@ -12,8 +12,9 @@ pub fn tagged_name(device: &str) -> String {
     device.replacen("peer-", "mesh-", 1)
 }
 
-/// The address of that device, and of what weir itself says by a link. batman-adv and bridges tell
-/// links apart by it, and all peers' devices of one access point have that of the access point.
+/// Returns the address of the tagged device, and of frames that weir itself sends by a link.
+/// batman-adv and bridges distinguish links by the address, and all peers' devices of one access
+/// point have that of the access point.
 pub fn tagged_address(own: Mac, peer: Mac) -> Mac {
     let mut context = Context::new(&SHA256);
     context.update(&own);
@@ -37,7 +38,7 @@ pub enum Mesh {
     Bridge,
 }
 
-/// Why there may be one peer only.
+/// Reason for the limit of one peer.
 pub const LOOP: &str = "a bare bridge of three access points would be a loop: only the first peer \
     is accepted; enable spanning tree on the bridge, or use mesh = \"batman\" or \"babel\"";
 

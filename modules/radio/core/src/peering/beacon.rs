@@ -1,5 +1,6 @@
 //! Parses the beacons of other access points (IEEE 802.11, 9.3.3.2), as far as a peer needs them.
-//! Any sender's beacon is read: invalid parts are left out, and nothing is longer than a frame.
+//! Beacons of any sender are parsed: invalid parts are left out, and nothing is longer than a
+//! frame.
 
 use kernel::Mac;
 use kernel::nl80211::Abilities;
@@ -13,7 +14,7 @@ const HEADER: usize = 24;
 const FIXED: usize = 12;
 /// The kernel takes no more (`NL80211_MAX_SUPP_RATES`).
 const MOST_RATES: usize = 32;
-/// Numbers from here on are no rates, but what a station must be able to do (9.4.2.3).
+/// Numbers from here on are not rates, but required capabilities of a station (9.4.2.3).
 const SELECTORS: u8 = 122;
 
 /// Content of a beacon.
@@ -21,7 +22,7 @@ const SELECTORS: u8 = 122;
 pub struct Beacon {
     /// Sender of the beacon.
     pub mac: Mac,
-    /// Name of the network, 32 octets at most. Empty: hidden.
+    /// Name of the network, 32 bytes at most. Empty: hidden.
     pub ssid: Vec<u8>,
     /// Abilities of the sender.
     pub abilities: Abilities,
@@ -79,7 +80,7 @@ impl Beacon {
             (45, 26) => abilities.ht = body.to_vec(),
             (48, _) => self.protected = true,
             (191, 12) => abilities.vht = body.to_vec(),
-            // The first octet is the extension's number.
+            // The first byte is the extension's number.
             (255, 20..=55) if body[0] == 35 => abilities.he = body[1..].to_vec(),
             (255, 3) if body[0] == 59 => abilities.he_6ghz = body[1..].to_vec(),
             (VENDOR_ELEMENT, _) => {

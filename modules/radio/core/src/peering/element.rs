@@ -9,7 +9,7 @@ use super::{VENDOR, VERSION};
 pub(super) const VENDOR_ELEMENT: u8 = 221;
 /// Which of our elements it is.
 const KIND: u8 = 1;
-/// Octets behind the element's length.
+/// Bytes behind the element's length.
 const LENGTH: usize = 3 + 1 + 1 + 8 + 32 + 16;
 
 /// A start of a node at one device, as a random number: a node with a new number has forgotten all
@@ -70,7 +70,7 @@ impl Element {
         .concat()
     }
 
-    /// Reads what is in a vendor's element. `None`: it is another one, or of another version.
+    /// Parses a vendor's element. `None`: another element, or another version.
     pub fn read(body: &[u8]) -> Option<Self> {
         let rest = body.strip_prefix(&VENDOR)?.strip_prefix(&[KIND, VERSION])?;
         let (instance, rest) = rest.split_first_chunk()?;

@@ -11,7 +11,7 @@ const ACTION: [u8; 4] = [0xd0, 0, 0, 0];
 const PUBLIC_OF_VENDOR: [u8; 2] = [4, 9];
 /// Which of our frames it is.
 const KIND: u8 = 1;
-/// The longest body: an answer or a hello has 112 octets.
+/// The longest body: an answer or a hello has 112 bytes.
 pub const LONGEST: usize = 128;
 
 /// Purpose of a frame.
@@ -21,7 +21,7 @@ pub enum Kind {
     Hello = 1,
     /// The second: so am I, and so do I.
     Answer = 2,
-    /// Sealed with what the two before led to: that it did.
+    /// Encrypted with the result of the two earlier messages, as a confirmation.
     Confirm = 3,
     /// Sealed, too: that the key is in use.
     Done = 4,

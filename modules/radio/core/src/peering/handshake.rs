@@ -2,12 +2,12 @@
 //! their beacons: Noise IKpsk1 (The Noise Protocol Framework, revision 34), then one sealed frame
 //! from each.
 //!
-//! IK: the caller knows the other's key from its beacon, so a stranger without the beacon cannot
-//! begin. psk1: the first message already proves the secret, and no stranger is ever answered. Both
-//! add an ephemeral key, so a later leak of the secret does not reveal earlier messages. The
-//! prologue binds addresses, channel, instances and name: a message replayed at another place or
-//! time is invalid. Before any computation, a hello must have a valid tag, which costs the receiver
-//! one hash.
+//! IK: the caller knows the other's key from its beacon, so a node without the beacon cannot begin.
+//! psk1: the first message already proves the secret, and a node without the secret never gets an
+//! answer. Both add an ephemeral key, so a later leak of the secret does not reveal earlier
+//! messages. The prologue binds addresses, channel, instances and name: a message replayed at
+//! another place or time is invalid. Before any computation, a hello must have a valid tag, which
+//! costs the receiver one hash.
 //!
 //! A repeated hello costs an answer and has no effect: its sender cannot read the answer.
 
@@ -20,16 +20,16 @@ use super::secret::{NodeKey, Secret};
 use super::{VERSION, frame};
 
 const PATTERN: &str = "Noise_IKpsk1_25519_ChaChaPoly_SHA256";
-/// Octets of a tag, a hello's or that of ChaCha20-Poly1305.
+/// Bytes of a tag, a hello's or that of ChaCha20-Poly1305.
 pub const TAG: usize = 16;
 /// A key for this once, the caller's own key sealed, nothing sealed.
 const FIRST: usize = 32 + 32 + TAG + TAG;
 /// A key for this once, nothing sealed.
 const SECOND: usize = 32 + TAG;
-/// Octets of a hello's body.
+/// Bytes of a hello's body.
 pub const HELLO: usize = TAG + FIRST;
 
-/// Why there is no key.
+/// Reason for a failed handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// The message is cut short.
@@ -118,7 +118,7 @@ impl Session {
         })
     }
 
-    /// The key for what the two say from now on. It is new each time.
+    /// Returns the key for all later frames of the two nodes. Each handshake gives a new key.
     pub fn key(&self) -> PairwiseKey {
         self.key
     }
@@ -155,7 +155,7 @@ impl Initiator {
     /// Begins a handshake and returns the hello's body.
     ///
     /// # Errors
-    /// There are no random numbers, or the other side's key is invalid.
+    /// Random numbers are unavailable, or the other side's key is invalid.
     pub fn begin(
         secret: &Secret,
         node: &NodeKey,

@@ -43,7 +43,7 @@ impl Machine {
         }
     }
 
-    /// Adds nodes that proved the secret to a former machine: they are never accepted in clear.
+    /// Adds nodes that proved the secret to an earlier machine: they are never accepted in clear.
     #[must_use]
     pub fn remembering(mut self, proven: BTreeSet<Mac>) -> Self {
         self.nodes = Nodes::remembering(proven);
@@ -69,7 +69,7 @@ impl Machine {
     /// All keys were forgotten ([`Action::Renew`]): others learn it by this.
     pub fn renew(&mut self, instance: Instance) {
         self.instance = instance;
-        // A hello of the former start proves nothing now.
+        // A hello from before the restart proves nothing now.
         for (_, peer) in self.nodes.iter_mut() {
             if matches!(peer.call, CallState::Called(_)) {
                 peer.call = CallState::None;
@@ -133,7 +133,7 @@ impl Machine {
         }
         let name = device_name(&self.settings.device, &element.public);
         self.nodes.remember(beacon.mac);
-        // A peering in clear must not continue beside a key.
+        // A peering in clear must not continue in addition to a key.
         let clear = |peer: &Peer| peer.element.is_none();
         if self.nodes.get(&beacon.mac).is_some_and(clear) {
             self.nodes.end(&beacon.mac, EndReason::Proven, out);
@@ -141,7 +141,7 @@ impl Machine {
         match self.nodes.get_mut(&beacon.mac) {
             Some(peer) => {
                 if !same {
-                    // The node has restarted: a pending call belonged to the former instance.
+                    // The node has restarted: a pending call belonged to the old instance.
                     peer.element = Some(element);
                     peer.call = CallState::None;
                     peer.hasten(now);
@@ -325,7 +325,7 @@ impl Machine {
             return;
         };
         let key = session.key();
-        // A new session long before the key's end means that the node forgot the former one.
+        // A new session long before the key's end means that the node forgot the old one.
         let old =
             |link: &Link| link.instance == Some(instance) && now >= link.since + rekey * 9 / 10;
         out.push(match peer.link.as_ref().is_some_and(old) {
@@ -387,7 +387,7 @@ impl Machine {
         };
         peer.postpone(now);
         let (_, pause) = peer.again;
-        // Repeat the hello, so that an answer may take its time; make a new one if the former
+        // Repeat the hello, so that an answer may take its time; make a new one if the old one
         // failed.
         if let CallState::Called(called) = &peer.call
             && called.instance == party.instance

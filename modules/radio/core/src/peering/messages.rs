@@ -28,8 +28,8 @@ pub enum Event<'a> {
 pub enum Action {
     /// Send this management frame.
     Send(Vec<u8>),
-    /// Make the device, if it is not there, and put the station behind it, in place of one that
-    /// was. What came of it is an event.
+    /// Create the device, if it is missing, and put the station behind it, replacing an earlier
+    /// station. The result arrives as an event.
     Install {
         /// The peer.
         mac: Mac,
@@ -42,17 +42,17 @@ pub enum Action {
         /// Key of the peer; `None`: in clear.
         key: Option<PairwiseKey>,
     },
-    /// Give the station another key. What came of it is an event.
+    /// Give the station another key. The result arrives as an event.
     Rekey(Mac, PairwiseKey),
     /// Remove the device, and the station behind it.
     Remove(Mac, String, EndReason),
-    /// Hear action frames, or do so no longer.
+    /// Start or stop receiving action frames.
     Listen(bool),
     /// All keys are forgotten: say so in the beacon, by another instance.
     Renew,
 }
 
-/// Why a peer is one no longer.
+/// Reason for the end of a peering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
     /// Neither beacons nor frames with the key arrive.
@@ -88,11 +88,11 @@ pub enum State {
     Handshake,
     /// The node has its key, or needs none; whether the other side has it is unknown.
     Installed,
-    /// Both sides have keys; without a key, frames came in the last seconds.
+    /// Both sides have keys; without a key, frames arrived in the last seconds.
     Alive,
 }
 
-/// Why a node waits.
+/// Reason why a node waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitReason {
     /// The signal is too weak.
@@ -110,7 +110,7 @@ pub struct PeerReport {
     pub name: String,
     /// State of the node.
     pub state: State,
-    /// Why it waits, where it does.
+    /// Reason for waiting, if the node waits.
     pub waits: Option<WaitReason>,
     /// Since when it is a peer.
     pub since: Option<u64>,
@@ -122,7 +122,7 @@ pub struct PeerReport {
     pub clear: bool,
 }
 
-/// Counts received frames and beacons that were refused.
+/// Counts refused frames and beacons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RefusedCounters {
     /// Beacons that claim our own address or key.

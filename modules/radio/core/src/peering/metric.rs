@@ -3,7 +3,7 @@
 
 use kernel::nl80211::Station;
 
-/// A look counts one part in so many: half of a change is seen after some three looks.
+/// Weight of earlier readings: half of a change is visible after some three readings.
 const WEIGHT: u64 = 4;
 /// The metric follows the mean when they differ by more than one part in this number.
 const TURN: u64 = 8;

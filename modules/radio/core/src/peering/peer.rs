@@ -19,7 +19,7 @@ pub const WRONG: u32 = 8;
 /// New values weigh one part in so many, in the mean of signals.
 const WEIGHT: i32 = 8;
 
-/// A node whose beacon proves the secret, or is taken without.
+/// A node whose beacon proves the secret, or that is accepted without.
 #[derive(Debug)]
 pub struct Peer {
     /// Element of the last beacon. `None`: the node is in clear.
@@ -36,7 +36,7 @@ pub struct Peer {
     pub name: String,
     /// The handshake that is under way.
     pub call: CallState,
-    /// When hello may be said again, and how long after that.
+    /// Time of the next permitted hello, and the interval after it.
     pub again: (u64, u64),
     /// Last hello that was answered.
     pub answered: Option<AnsweredHello>,
@@ -74,16 +74,16 @@ pub struct SentHello {
     pub caller: Initiator,
     /// To which start of the other.
     pub instance: Instance,
-    /// Answers that were looked at.
+    /// Number of verified answers.
     pub wrong: u32,
     /// The hello that was sent.
     pub hello: Vec<u8>,
 }
 
-/// A hello that was answered.
+/// An answered hello.
 #[derive(Debug)]
 pub struct AnsweredHello {
-    /// When.
+    /// Time of the answer.
     pub at: u64,
     /// Tag of the hello: no other hello has it.
     pub tag: [u8; TAG],
@@ -107,7 +107,7 @@ pub struct Link {
     pub confirmed: Option<u64>,
     /// Time at which this side last sent its confirmation.
     pub told: u64,
-    /// Frames that it did not acknowledge, at the last look.
+    /// Frames that the node did not acknowledge, at the last reading.
     pub failed: Option<u32>,
 }
 
@@ -150,7 +150,7 @@ impl Peer {
     /// Adds a beacon with its signal.
     pub fn heard(&mut self, signal: Option<i32>, now: u64) {
         self.seen = now;
-        // A driver that knows nothing else tells nonsense.
+        // Some drivers without a measurement report nonsense.
         let Some(new) = signal.filter(|signal| (-128..=0).contains(signal)) else {
             return;
         };

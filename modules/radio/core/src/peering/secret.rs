@@ -4,7 +4,7 @@ use ring::hmac;
 use snow::params::DHChoice;
 use snow::resolvers::{CryptoResolver, DefaultResolver};
 
-/// The shortest secret, octets.
+/// The shortest secret, bytes.
 pub const SHORTEST: usize = 16;
 
 /// A secret that is too short to be one.
@@ -23,7 +23,7 @@ impl Secret {
     /// Derives the secret from a configured text.
     ///
     /// # Errors
-    /// The text has fewer than 16 octets.
+    /// The text has fewer than 16 bytes.
     pub fn new(octets: &[u8]) -> Result<Self, TooShort> {
         if octets.len() < SHORTEST {
             return Err(TooShort(octets.len()));
@@ -36,7 +36,7 @@ impl Secret {
         })
     }
 
-    /// The key that goes into handshakes.
+    /// Returns the key for handshakes.
     pub(super) fn shared(&self) -> &[u8; 32] {
         &self.shared
     }
@@ -80,7 +80,7 @@ pub struct NodeKey {
 }
 
 impl NodeKey {
-    /// The key that is made from 32 random octets.
+    /// The key that is made from 32 random bytes.
     pub fn from_seed(seed: [u8; 32]) -> Self {
         let mut public = [0; 32];
         // The `use-curve25519` feature compiles this curve in.
@@ -110,7 +110,7 @@ impl std::fmt::Debug for NodeKey {
     }
 }
 
-/// The name of the device for a peer: the same for one node at one device, 15 octets.
+/// The name of the device for a peer: the same for one node at one device, 15 bytes.
 pub(super) fn device_name(device: &str, public: &[u8; 32]) -> String {
     let mut context = ring::digest::Context::new(&ring::digest::SHA256);
     context.update(device.as_bytes());

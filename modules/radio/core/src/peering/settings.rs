@@ -23,7 +23,7 @@ pub struct Settings {
     pub silent: u64,
     /// Without a frame from it for so long, too: each says something every second.
     pub inactive: u64,
-    /// Unacknowledged frames between two looks that end a peer that is silent, too.
+    /// Number of unacknowledged frames between two readings that ends a silent peer, too.
     pub failed: u32,
     /// A key is in use for so long.
     pub rekey: u64,
@@ -32,7 +32,7 @@ pub struct Settings {
     /// Nodes that may not become peers.
     pub deny: Vec<Mac>,
     /// A node with the network's name but without our element becomes a peer, too, **in clear**, as
-    /// in `APuP`: prefix of its device's name, 11 octets at most. `None`: no such node does.
+    /// in `APuP`: prefix of its device's name, 11 bytes at most. `None`: such nodes are ignored.
     pub clear: Option<String>,
 }
 

@@ -15,14 +15,14 @@ use failed_levels::FailedLevels;
 const CLIMB: u64 = 1000;
 /// After the throughput of a station fell, powers are chosen with care for this time, ms.
 const RESTLESS: u64 = 8000;
-/// More than this share of the former reference: things are better, and what failed may not.
+/// Growth over the old reference above which conditions have improved, and failed levels may work.
 const BETTER: f64 = 1.2;
 /// A reference that others are compared with for the first time has a standard error of this share,
 /// at most.
 const SURE: f64 = 0.04;
-/// Looks at the greatest power that find nothing become rarer: doubled this often at most.
+/// Maximum number of doublings of the interval, after tests of the greatest power without a result.
 const CALM: u32 = 5;
-/// Levels that a trial goes down at once, at most: while nothing fails they double.
+/// Maximum number of levels of one step down: while nothing fails, steps double.
 const FARTHEST: usize = 4;
 /// If a trial loses next to nothing, this number of standard errors suffices: a chance result shows
 /// while the level is held.
@@ -42,7 +42,7 @@ const LONG: u32 = 10;
 enum Phase {
     /// All of the power, for this reason.
     Full(Reason),
-    /// The greatest power is looked at.
+    /// The greatest power is measured.
     Reference,
     /// A lower power is tried.
     Trial,
@@ -63,12 +63,12 @@ pub struct Controller {
     /// Levels from one trial down to the next.
     stride: usize,
     phase: Phase,
-    /// Watches since the greatest power was looked at.
+    /// Watches since the greatest power was measured.
     watches: u32,
-    /// Looks there, one after the other, that found nothing.
+    /// Consecutive measurements of the greatest power without a result.
     calm: u32,
     watched: u64,
-    /// Until then, rate control looks for its rates.
+    /// Time until which rate control adapts its rates.
     climbs: u64,
     /// End of the restless time: something interfered, or a station moves.
     restless: u64,
@@ -83,7 +83,7 @@ impl Controller {
     /// Creates a search for a radio with these powers, dBm.
     ///
     /// # Errors
-    /// There are no powers.
+    /// The list of powers is empty.
     pub fn new(settings: Settings, powers: Vec<i32>) -> Result<Self, NoPowers> {
         let ladder = PowerLevels::new(powers)?;
         Ok(Self {
@@ -106,7 +106,7 @@ impl Controller {
         })
     }
 
-    /// Sets the former sufficient power for this time: the search begins a level above it.
+    /// Sets the earlier sufficient power for this time: the search begins a level above it.
     pub fn expect(&mut self, power: Option<i32>) {
         self.prior = power.map(|power| self.ladder.place(power));
     }
@@ -122,7 +122,7 @@ impl Controller {
         (found && self.optimum < self.ladder.top()).then(|| self.ladder.power(self.optimum))
     }
 
-    /// Returns true if there is no station to send to.
+    /// Returns true if no station needs frames.
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Full(Reason::Idle)
     }
@@ -136,7 +136,8 @@ impl Controller {
         }
     }
 
-    /// A look at all stations. Gives what was decided; the power is to be set where it is another.
+    /// Handles a reading of all stations. Returns the decision; the caller sets the power if it
+    /// differs.
     pub fn step(&mut self, now: u64, reading: &Reading) -> Option<Entry> {
         let mut entry = self.decide(now, reading)?;
         entry.rate = entry.station.and_then(|mac| reading.rate(mac));
@@ -199,7 +200,8 @@ impl Controller {
         self.ladder.power(self.ladder.top()) - self.ladder.power(place)
     }
 
-    /// The least level at which all would hear us loud. `None`: the greatest, or it is restless.
+    /// Returns the lowest level at which all stations would receive a strong signal. `None`: the
+    /// greatest level, or the level is unsteady.
     fn loud(&self, now: u64) -> Option<usize> {
         let room = self.stations.room(now, &self.settings)?;
         let loud = |place: &usize| now >= self.restless && self.less(*place) <= room;
@@ -221,7 +223,7 @@ impl Controller {
         self.barred.bar(now, place, &self.settings, 1);
     }
 
-    /// Things are better: what failed may not, now.
+    /// Handles improved conditions: failed levels may work now.
     fn forget(&mut self) {
         self.barred.clear();
         self.calm = 0;
@@ -294,7 +296,7 @@ impl Controller {
         if !over || (self.stations.each().any(few) && !must) {
             return None;
         }
-        // A short look at it does not tell that it became worse: rates have to climb first.
+        // A short measurement does not prove a loss: rates have to adapt first.
         let settled = self.optimum == self.ladder.top() || self.climbs >= self.since;
         // A station at no risk from a trial needs no precise reference.
         if settled && !must && self.loud(now).is_none() && !self.sure() {
@@ -319,7 +321,7 @@ impl Controller {
             let place = self.prior.map_or_else(loud, |prior| prior + 1).min(second);
             return Some(self.down(now, place));
         }
-        // The last result of the held level, beside its potential.
+        // The last result of the held level, compared with its potential.
         let lost = self.stations.worst(&self.settings, |known| known.held);
         let keep = self.settings.keep;
         let lost = lost.filter(|(_, held, was, verdict)| match verdict {
@@ -460,7 +462,8 @@ impl Controller {
         Some(entry)
     }
 
-    /// The level that is tried after this one was enough: a stride below, and above what failed.
+    /// Returns the level to try after this one was sufficient: a step below, and above failed
+    /// levels.
     fn below(&self, now: u64) -> Option<usize> {
         let may = |place: &usize| self.barred.may(now, *place);
         let all = (0..self.place).rev().take(self.stride);
@@ -515,7 +518,7 @@ impl Controller {
         Some(self.entry(now, Reason::Trial, None))
     }
 
-    /// All of the power is needed: what arrives meanwhile is what others are compared with.
+    /// The full power is needed: throughput meanwhile is the reference for other powers.
     fn hold_all(&mut self, now: u64) -> Option<Entry> {
         if !self.sure() && self.watches < LONG {
             return None;
@@ -536,8 +539,9 @@ impl Controller {
         Some(self.entry(now, Reason::Trial, None))
     }
 
-    /// The level below, where a trial of it can change what is held: while it is restless that is
-    /// a level more than is enough, so that the one below that has to be tried, too.
+    /// Returns the level below, if a trial of it can change the held level: while that is unsteady,
+    /// the held level is one above the sufficient one, so the level below the sufficient one has to
+    /// be tried, too.
     fn worth_a_trial(&self, now: u64) -> Option<usize> {
         let below = self.below(now)?;
         let next = below.checked_sub(1);

@@ -17,10 +17,10 @@ impl std::error::Error for NoPowers {}
 pub struct PowerLevels(Vec<i32>);
 
 impl PowerLevels {
-    /// Takes powers in any order, with duplicates.
+    /// Sorts powers in any order, with duplicates.
     ///
     /// # Errors
-    /// There are no powers.
+    /// The list of powers is empty.
     pub fn new(mut powers: Vec<i32>) -> Result<Self, NoPowers> {
         powers.sort_unstable();
         powers.dedup();
@@ -53,7 +53,7 @@ impl PowerLevels {
         self.0[place.min(self.top())]
     }
 
-    /// The place of the least power that is no less than this.
+    /// Returns the index of the least power that is not below this value.
     pub fn place(&self, power: i32) -> usize {
         let place = self.0.partition_point(|&one| one < power);
         place.min(self.top())

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use super::reading::Mac;
 
-/// Why a power was set.
+/// Reason for a power step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Control began.
     Begin,
-    /// There is no station to send to.
+    /// No station needs frames.
     Idle,
     /// A station just came.
     Newcomer,
@@ -19,7 +19,7 @@ pub enum Reason {
     Edge,
     /// Much less arrives than did: something came between.
     Wall,
-    /// The greatest power is looked at, to compare with.
+    /// The greatest power is measured, for comparison.
     Reference,
     /// A lower power is tried.
     Trial,
@@ -29,7 +29,7 @@ pub enum Reason {
     Lost,
     /// The held power no longer suffices.
     Worse,
-    /// Back to what is enough, after a look at the greatest power.
+    /// Back to the sufficient power, after a measurement of the greatest.
     Return,
 }
 
@@ -77,11 +77,11 @@ impl Reason {
 /// A step: a change of power, or an estimate at the current one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
-    /// When, ms.
+    /// Time, ms.
     pub at: u64,
     /// The power from now on, dBm.
     pub power: i32,
-    /// Why.
+    /// Reason.
     pub reason: Reason,
     /// The station that decided it.
     pub station: Option<Mac>,

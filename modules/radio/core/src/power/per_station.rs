@@ -22,7 +22,7 @@ impl StationControllers {
     /// Creates searches for a radio with these powers, dBm.
     ///
     /// # Errors
-    /// There are no powers.
+    /// The list of powers is empty.
     pub fn new(settings: Settings, powers: Vec<i32>) -> Result<Self, NoPowers> {
         PowerLevels::new(powers.clone())?;
         Ok(Self {
@@ -33,7 +33,7 @@ impl StationControllers {
         })
     }
 
-    /// Sets the former sufficient power for this time: each search begins a level above it.
+    /// Sets the earlier sufficient power for this time: each search begins a level above it.
     pub fn expect(&mut self, power: Option<i32>) {
         self.prior = power;
         for controller in self.all.values_mut() {
@@ -60,8 +60,8 @@ impl StationControllers {
         soon.unwrap_or(self.settings.watch)
     }
 
-    /// A look at all stations. Gives what was decided for each; powers are to be set where they are
-    /// others. Who comes has all of it, who is gone is forgotten.
+    /// Handles a reading of all stations. Returns the decision for each; the caller sets powers
+    /// that differ. New stations start at full power, absent ones are forgotten.
     pub fn step(&mut self, now: u64, reading: &Reading) -> Vec<Entry> {
         self.all
             .retain(|mac, _| reading.stations.iter().any(|it| it.mac == *mac));

@@ -1,4 +1,4 @@
-//! The log as a picture: power, what arrives, and rates, over time.
+//! The log as a plot: power, throughput, and rates, over time.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ const TOP: f64 = 40.0;
 const GAP: f64 = 44.0;
 const HEIGHT: f64 = TOP + 3.0 * PANEL + 3.0 * GAP;
 
-/// Colours that people tell apart who see fewer of them (Okabe and Ito, 2008), on white.
+/// Colours that colour-blind people can distinguish (Okabe and Ito, 2008), on white.
 const POWER: &str = "#0072b2";
 const ARRIVES: &str = "#d55e00";
 const REFERENCE: &str = "#767676";
@@ -67,7 +67,7 @@ impl Scale {
     }
 }
 
-/// A round number that goes some five times between two.
+/// Returns a round step for some five ticks between two values.
 fn step(low: f64, high: f64) -> f64 {
     let rough = (high - low) / 5.0;
     let ten = 10f64.powf(rough.log10().floor());
@@ -90,7 +90,7 @@ fn up(panel: u8, low: f64, high: f64) -> Scale {
     }
 }
 
-/// Text goes into a String, which takes all.
+/// Writing to a String cannot fail.
 macro_rules! draw {
     ($to:expr, $($what:tt)*) => {{ let _ = writeln!($to, $($what)*); }};
 }

@@ -1,13 +1,13 @@
-//! The former logic, kept for comparison.
+//! The earlier logic, kept for comparison.
 
 use super::levels::{NoPowers, PowerLevels};
 
-/// The predecessor's search: it knows one number, what the driver expects to arrive, which follows
-/// a change of power only after a while. Its numbers are its own.
+/// The predecessor's search: its only input is the throughput that the driver expects, which
+/// follows a change of power with a delay. The predecessor has constants of its own.
 ///
-/// The search begins with the greatest power, and goes down a level at a time. A level is kept if
+/// The search begins with the greatest power, and steps down a level at a time. A level is kept if
 /// expected throughput is at least [`KEEP`](Self::KEEP) of its value a level higher; else the
-/// former level is the optimum. Every tenth round checks the greatest power for 60 ms; if the
+/// previous level is the optimum. Every tenth round checks the greatest power for 60 ms; if the
 /// optimum gives less than that share of it, the search restarts from the second-highest.
 #[derive(Clone, Debug)]
 pub struct Predecessor {
@@ -16,7 +16,8 @@ pub struct Predecessor {
     place: usize,
     optimum: usize,
     phase: Phase,
-    /// Expected throughput of the level above, or of the optimum before a look at the greatest.
+    /// Expected throughput of the level above, or of the optimum before a measurement of the
+    /// greatest.
     before: f64,
     rounds: u32,
     until: u64,
@@ -33,7 +34,7 @@ enum Phase {
 impl Predecessor {
     /// Share of the throughput that has to stay.
     pub const KEEP: f64 = 0.9;
-    /// Rounds from one look at the greatest power to the next.
+    /// Rounds between two measurements of the greatest power.
     pub const EVERY: u32 = 10;
     /// Duration of the check at the greatest power, ms.
     pub const PROBE: u64 = 60;
@@ -43,7 +44,7 @@ impl Predecessor {
     /// Creates a search for a radio with these powers, dBm.
     ///
     /// # Errors
-    /// There are no powers.
+    /// The list of powers is empty.
     pub fn new(powers: Vec<i32>) -> Result<Self, NoPowers> {
         let ladder = PowerLevels::new(powers)?;
         Ok(Self {
@@ -57,7 +58,8 @@ impl Predecessor {
         })
     }
 
-    /// The power that it wants now, where `expected` is what the driver expects to arrive, kbit/s.
+    /// Returns the power to set, where `expected` is the throughput that the driver expects,
+    /// kbit/s.
     pub fn step(&mut self, now: u64, expected: f64) -> i32 {
         if self.until == 0 {
             self.go(now, self.ladder.top(), Phase::Top);

@@ -30,7 +30,7 @@ impl Counters {
     pub fn since(self, before: Self) -> Option<Self> {
         let later = |now: u32, then: u32| {
             let more = now.wrapping_sub(then);
-            // More than half of the range is impossible between two looks.
+            // A difference of more than half the range is impossible between two readings.
             (more < 1 << 31).then_some(more)
         };
         Some(Self {
@@ -92,7 +92,7 @@ impl Reading {
         }
     }
 
-    /// The rate that a station is sent to at, kbit/s, where its driver tells it.
+    /// Returns the transmit rate to a station, kbit/s, if its driver reports the rate.
     pub fn rate(&self, mac: Mac) -> Option<f64> {
         let station = self.stations.iter().find(|station| station.mac == mac);
         station?.rate.map(f64::from)

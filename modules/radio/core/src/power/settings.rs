@@ -6,27 +6,26 @@
 pub struct Settings {
     /// A lower power is kept where this share of the greatest power's throughput stays.
     pub keep: f64,
-    /// Frames that were queued at the former power go out first: what is counted after a change
-    /// begins this late.
+    /// Time for frames queued at the old power to leave: counting starts afterwards.
     pub settle: u64,
     /// Shortest watch of a power.
     pub watch: u64,
     /// Longest watch, if too few frames were sent for a verdict.
     pub longest: u64,
-    /// The greatest power is looked at for this long, at least.
+    /// Minimum duration of a measurement of the greatest power.
     pub reference: u64,
-    /// Number of watches between two looks at the greatest power.
+    /// Number of watches between two measurements of the greatest power.
     pub every: u32,
-    /// Fewer frames to a station tell nothing of it.
+    /// Minimum number of frames to a station for a result.
     pub frames: u32,
     /// Distance of a comparison from [`keep`](Self::keep), in standard errors.
     pub certainty: f64,
-    /// A level that failed is tried again after this; after each more time that it failed, after
-    /// twice as long. Where a trial told little, after a quarter of that.
+    /// Time until a failed level is tried again; doubles with each further failure. After an
+    /// inconclusive trial, a quarter of that.
     pub back_off: u64,
     /// But at least this often.
     pub back_off_most: u64,
-    /// A station whose acknowledgements are less loud, dBm, is at the edge: all of the power.
+    /// A station with weaker acknowledgements, dBm, is at the edge: full power.
     pub floor: i8,
     /// A station that just came gets all of the power for this long.
     pub newcomer: u64,

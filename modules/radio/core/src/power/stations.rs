@@ -7,7 +7,7 @@ use super::reading::{Counters, Mac, Reading, Station};
 use super::settings::Settings;
 use super::tally::{Estimate, Tally, Verdict};
 
-/// A wall is looked for in pieces of so long, ms,
+/// Length of the intervals in which a wall is searched, ms,
 const PIECE: u64 = 100;
 /// of so many frames,
 const PIECE_FRAMES: u32 = 8;
@@ -20,14 +20,14 @@ const LOUD: i32 = -58;
 /// State of a station.
 #[derive(Clone, Debug)]
 pub(super) struct StationState {
-    /// When it came.
+    /// Time of the station's arrival.
     since: u64,
     /// The number of the reading that it was in last.
     reading: u64,
     counters: Counters,
-    /// When something was sent to it last.
+    /// Time of the last frame to the station.
     sent: Option<u64>,
-    /// At the power that is set, since what was queued before has gone.
+    /// At the present power, after frames that were queued before.
     pub tally: Tally,
     /// The last piece of that.
     piece: Tally,
@@ -129,7 +129,7 @@ impl Stations {
         self.all.retain(|_, known| known.reading == self.readings);
     }
 
-    /// Why all of the power is needed, and whose sake it is.
+    /// Returns the reason why full power is needed, and the station that needs it.
     pub fn guard(
         &self,
         now: u64,
@@ -151,7 +151,7 @@ impl Stations {
             return Some((Reason::Silent, Some(station.mac)));
         }
         let edge = |station: &&Station| {
-            // 0 is what drivers say that do not know.
+            // Drivers without a measurement report 0.
             let faint = station.ack_signal.filter(|&signal| signal != 0);
             active(&station.mac) && faint.is_some_and(|signal| signal < settings.floor)
         };
@@ -197,7 +197,7 @@ impl Stations {
         sent.is_some_and(|sent| now.saturating_sub(sent) < settings.silent)
     }
 
-    /// Returns a station whose throughput fell sharply, if the power is lower than it was then.
+    /// Returns a station whose throughput fell sharply, if the power is lower than before the fall.
     pub fn wall(&mut self, now: u64, lower: bool, certainty: f64) -> Option<Mac> {
         let over = now.saturating_sub(self.piece) >= PIECE;
         if over {

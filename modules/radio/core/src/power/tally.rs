@@ -2,17 +2,17 @@
 
 use super::reading::{Counters, Station};
 
-/// Octets of the frame for which throughput is given, as minstrel does (`AVG_PKT_SIZE`,
+/// Bytes of the frame for which throughput is given, as minstrel does (`AVG_PKT_SIZE`,
 /// net/mac80211/rc80211_minstrel_ht.c).
 const FRAME: f64 = 1200.0;
 /// Overhead of a frame, ms: contention, preamble, acknowledgement, at 11a's times (SIFS 16 µs, slot
 /// 9 µs, half of 15 slots, preambles of 20 µs, an acknowledgement of 28 µs).
 const BESIDE: f64 = 0.18;
 
-/// Largest weight of earlier looks, relative to the new ones.
+/// Largest weight of earlier samples, relative to the new ones.
 const FORMER: u32 = 8;
 
-/// An estimate of what arrives, and how sure it is.
+/// An estimate of the throughput, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// kbit/s of a radio that sends to this station alone, all the time.
@@ -43,8 +43,8 @@ impl Estimate {
         }
     }
 
-    /// Combines two estimates that differ by at most `certainty` standard errors: weighed by
-    /// frames, of which the former has no more than [`FORMER`] times those of the latter.
+    /// Combines two estimates that differ by at most `certainty` standard errors: weighted by
+    /// frames, of which the earlier has at most [`FORMER`] times those of the later.
     pub fn with(&self, later: &Self, certainty: f64) -> Option<Self> {
         let differ = (self.throughput - later.throughput).abs();
         if differ > certainty * self.error.hypot(later.error) {
@@ -74,21 +74,21 @@ impl Estimate {
     }
 }
 
-/// Adds up what was sent between looks at a station. Only differences count, so that nothing of
-/// what was sent before is in it.
+/// Sums up transmissions between readings of a station. Only differences count, so earlier
+/// transmissions have no effect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     last: Option<Counters>,
     sum: Counters,
-    /// Of each look: airtime, ms, and what arrived in it, frames.
+    /// Per sample: airtime, ms, and arrived frames.
     looks: Vec<(f64, f64)>,
 }
 
-/// Looks that are held; more of them are two by two made one.
+/// Maximum number of samples; beyond it, pairs are merged.
 const MOST_LOOKS: usize = 64;
 
 impl Tally {
-    /// A look: what was sent since the last is added. The first only marks the begin.
+    /// Adds the transmissions since the last reading. The first reading only marks the begin.
     pub fn look(&mut self, station: &Station) {
         let now = station.counters;
         let more = self.last.replace(now).and_then(|last| now.since(last));
@@ -113,7 +113,7 @@ impl Tally {
         self.looks.push((airtime, arrived));
     }
 
-    /// An empty one, from the last look on.
+    /// Returns an empty tally that continues from the last reading.
     pub fn onward(&self) -> Self {
         Self {
             last: self.last,
@@ -121,7 +121,7 @@ impl Tally {
         }
     }
 
-    /// Returns the sum of all looks.
+    /// Returns the sum of all samples.
     pub fn sum(&self) -> Counters {
         self.sum
     }
@@ -133,8 +133,8 @@ impl Tally {
 
     /// Estimates the throughput. `None`: no frame was sent, or the driver reports no rate.
     ///
-    /// The estimate is a ratio of sums, arrived frames by airtime, so that long looks weigh more;
-    /// its error is the deviation of the looks from it, or of chance alone, whichever is more.
+    /// The estimate is a ratio of sums, arrived frames by airtime, so that long samples weigh more;
+    /// its error is the deviation of the samples, or of chance alone, whichever is greater.
     pub fn estimate(&self) -> Option<Estimate> {
         let airtime: f64 = self.looks.iter().map(|look| look.0).sum();
         let arrived: f64 = self.looks.iter().map(|look| look.1).sum();

@@ -1,5 +1,5 @@
-//! The search, in air that is made up: a few lines of arithmetic. The real test is in a machine
-//! with hwsim.
+//! The search, in simulated air: a few lines of arithmetic. The real test runs in a machine with
+//! hwsim.
 
 mod air;
 mod bench;

@@ -1,5 +1,5 @@
-//! Attaches peers' devices to a mesh or bridge. No undo is needed: the attachment goes with the
-//! devices, which the kernel removes when weir ends or is killed.
+//! Attaches peers' devices to a mesh or bridge. No undo is needed: the attachment disappears with
+//! the devices, which the kernel removes when weir ends or is killed.
 
 use kernel::Mac;
 use kernel::io::{Batadv, Device, RequestError};
@@ -7,7 +7,7 @@ use kernel::route::attach::Tagged;
 use nix::net::if_::if_nametoindex;
 use radio_core::peering::attach::{Mesh, TAG_ID, tagged_address, tagged_name};
 
-/// With batman-adv's headers and the tag, frames of 1,500 octets fit in one.
+/// With batman-adv's headers and the tag, frames of 1,500 bytes fit in one.
 const MTU: u32 = 1560;
 
 /// Mesh or bridge that takes the devices.
@@ -18,10 +18,11 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    /// Puts one there. Gives the index of what it is in then.
+    /// Attaches a peer's device. Returns the index of the master device.
     ///
     /// # Errors
-    /// A sentence: it is not there, takes no such devices, or is a bridge without spanning tree.
+    /// A sentence: the master is missing, takes no such devices, or is a bridge without spanning
+    /// tree.
     pub fn put(&self, own: Mac, peer: Mac, link: u32, name: &str) -> Result<u32, String> {
         let Self { mesh, device } = self;
         let missing = |_| match mesh {
@@ -68,11 +69,12 @@ impl Carrier {
     }
 
     /// Sets the throughput of a peer's device, bits a second, in the batman-adv device of this
-    /// index. batman-adv looks for a station of the neighbour's address, but that is the address of
-    /// the tagged device: it finds no station, and gives the link no throughput. `None`: unknown.
+    /// index. batman-adv searches for a station with the neighbour's address, but that is the
+    /// address of the tagged device: batman-adv finds no station, and the link gets no throughput.
+    /// `None`: unknown.
     ///
     /// # Errors
-    /// A sentence: the device is gone, or batman-adv refused.
+    /// A sentence: the device does not exist, or batman-adv refused.
     pub fn expect(&self, master: u32, name: &str, bits: Option<u64>) -> Result<(), String> {
         if self.mesh != Mesh::Batman {
             return Ok(());

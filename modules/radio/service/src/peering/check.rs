@@ -1,4 +1,4 @@
-//! Checks the needs of peers besides the radio, and what is insecure about them.
+//! Checks the requirements of peers in addition to the radio, and their security.
 
 use std::error::Error;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

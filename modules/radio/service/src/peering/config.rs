@@ -42,7 +42,7 @@ table! {
     }
 }
 
-/// Nodes that are accepted besides those that prove the secret.
+/// Nodes that are accepted in addition to those that prove the secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compat {
     /// No other nodes.
@@ -59,7 +59,7 @@ words!(Compat, "\"off\" or \"apup\"", "off" => Self::Off, "apup" => Self::Apup);
 pub struct Prefix(pub String);
 
 impl Prefix {
-    /// The octets that a number of four digits leaves of a device's name.
+    /// The bytes that a number of four digits leaves of a device's name.
     const LONGEST: usize = 11;
 
     /// Returns the prefix for peers of this access point. A longer prefix is cut: no other access

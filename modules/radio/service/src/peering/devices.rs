@@ -17,14 +17,14 @@ use radio_core::peering::metric::Metric;
 use super::attach::Carrier;
 use runtime::uplink::speaker;
 
-/// For local experiments (IEEE 802), with what a peer says that has nothing else to say.
+/// For local experiments (IEEE 802): frames of a peer without other traffic.
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
-/// A peer's device, and what is said by it.
+/// A peer's device and its traffic.
 struct One {
     name: String,
     link: u32,
-    /// Index of what it was put into.
+    /// Index of the master device.
     into: Option<u32>,
     /// Throughput last announced to the mesh, bits a second.
     told: Option<u64>,
@@ -112,8 +112,8 @@ impl PeerDevices {
         self.kernel.join(station, aid, abilities, key)
     }
 
-    /// Puts devices that are not there yet where they belong, and tells what they are in how much
-    /// gets through by each, where that is another number than before. Gives why not.
+    /// Attaches devices that are not attached yet, and reports changed throughput of each to the
+    /// master device. Returns the reason of a failure.
     pub fn put(&mut self, carrier: &Carrier, metrics: &BTreeMap<Mac, Metric>) -> Option<String> {
         let now = if_nametoindex(carrier.device.as_str()).ok();
         let mut trouble = None;
@@ -169,7 +169,7 @@ impl PeerDevices {
         }
     }
 
-    /// For how long nothing came in of each peer that had the key of the two.
+    /// Returns the time since the last frame of each peer under the shared key.
     pub fn silences(&mut self) -> BTreeMap<Mac, Duration> {
         let text = fs::read_to_string("/proc/net/dev").unwrap_or_default();
         for one in self.all.values_mut() {
@@ -185,15 +185,16 @@ impl PeerDevices {
             .collect()
     }
 
-    /// Says to every peer that we are there. What has the key of the two proves it.
+    /// Sends a sign of life to every peer. The shared key proves it.
     pub fn speak(&mut self) {
         for (mac, one) in &mut self.all {
             let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
             if one.speaker.is_none() {
                 one.speaker = speaker(&one.name, flags).ok();
             }
-            // Not by our own address: a bridge would believe us behind this link, also where the
-            // other side shuts it for its spanning tree, and send there what we should get.
+            // Not with the own address: a bridge would locate this node behind this link, also if
+            // the other side blocks the link for its spanning tree, and would send this node's
+            // frames there.
             let own = tagged_address(self.own, *mac);
             let mut frame = [&mac[..], &own, &ETHERTYPE, b"peer weir"].concat();
             frame.resize(60, 0);
@@ -235,11 +236,11 @@ impl PeerDevices {
     }
 }
 
-/// Frames that came in by a device, in what `/proc/net/dev` says.
+/// Returns the frames received by a device, from the text of `/proc/net/dev`.
 fn received(text: &str, device: &str) -> Option<u64> {
     let mut lines = text.lines();
     let rest = lines.find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'))?;
-    // The first number is octets.
+    // The first number is bytes.
     rest.split_whitespace().nth(1)?.parse().ok()
 }
 

@@ -43,7 +43,8 @@ pub struct Session {
     /// Reason why action frames are not received.
     deaf: Option<String>,
     carrier: Option<Carrier>,
-    /// Why a peer's device is not where it belongs, or what it is in does not know what it carries.
+    /// Reason why a peer's device is not attached, or why the master device does not know the
+    /// throughput.
     trouble: Option<String>,
     /// Reason why the last candidate did not become a peer.
     refused: Option<String>,
@@ -58,10 +59,10 @@ pub struct Session {
 type Results = VecDeque<(Mac, bool)>;
 
 impl Session {
-    /// Begins at an access point.
+    /// Opens a session at an access point.
     ///
     /// # Errors
-    /// There is no access point, hostapd does not answer, or the kernel refused something.
+    /// The access point does not exist, hostapd does not answer, or the kernel refused something.
     pub fn open(peered: &Peered) -> io::Result<Self> {
         let device = &peered.device;
         let none = || io::Error::other(format!("{device} is not a running access point"));

@@ -10,7 +10,7 @@ use super::{Peered, check, show};
 use runtime::config::Effective;
 use runtime::output::Output;
 
-/// A folder of its own, which goes with it.
+/// A folder that is removed on drop.
 struct Folder(Directory);
 
 impl Folder {
@@ -131,7 +131,7 @@ fn a_check_names_what_peers_lack_and_what_is_insecure() {
         assert!(said.is_none_or(|said| told[0].1.contains(said)), "{told:?}");
     }
 
-    // Without a secret, and what that is.
+    // Without a secret, and the resulting message.
     let told = missing(&folder.read("hostapd = \"/nowhere\""));
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].0, "the secret of peers");

@@ -50,10 +50,10 @@ pub trait AccessPoint: Driver {
 }
 
 impl Device {
-    /// Opens it. `None`: it is no access point.
+    /// Opens the access point. `None`: not an access point.
     ///
     /// # Errors
-    /// The kernel refused, or its answer was not understood.
+    /// The kernel refused, or its answer was malformed.
     pub fn open(link: u32) -> Result<Option<Self>, RequestError> {
         let Some(nl80211) = Nl80211::open()? else {
             return Ok(None);

@@ -60,8 +60,8 @@ impl PriorStore {
         file.map(|file| file.display().to_string())
     }
 
-    /// At this hour, counted from the epoch (UTC), so much is enough. Gives what was at the same
-    /// hour of former days.
+    /// Records the sufficient power at this hour, counted from the epoch (UTC). Returns the one at
+    /// the same hour of earlier days.
     pub fn learn(&mut self, device: &str, hour: u64, enough: Option<i32>) -> Option<i32> {
         if hour != self.hour {
             self.priors.end();

@@ -1,4 +1,4 @@
-//! Restores the former power if weir is killed: a process of its own, which waits for the end of a
+//! Restores the old power if weir is killed: a process of its own, which waits for the end of a
 //! pipe.
 
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl Restorer {
         self.say(&line(link, Some(Left::Stations)));
     }
 
-    /// A device has what it had, or is gone.
+    /// Forgets a device that has its old settings, or no longer exists.
     pub fn forget(&mut self, link: u32) {
         self.say(&line(link, None));
     }
@@ -77,7 +77,7 @@ impl Drop for Restorer {
     fn drop(&mut self) {
         if let Some((mut child, pipe)) = self.child.take() {
             drop(pipe);
-            // The process ends as soon as it has restored the rest.
+            // The process ends as soon as it has restored all devices.
             let _ = child.wait();
         }
     }
@@ -101,7 +101,7 @@ fn line(link: u32, left: Option<Left>) -> String {
     }
 }
 
-/// A device, and what it is to get back; `None`: no such line.
+/// Parses a device, and the settings to restore; `None`: malformed line.
 fn said(line: &str) -> Option<(u32, Option<Left>)> {
     let (link, left) = line.split_once(' ')?;
     let left = match left {
@@ -113,7 +113,7 @@ fn said(line: &str) -> Option<(u32, Option<Left>)> {
     Some((link.parse().ok()?, left))
 }
 
-/// On the other side: waits until weir's end, and gives back what is left.
+/// In the process: waits until weir's end, and restores the remaining settings.
 pub fn keep() {
     // Signals that end weir with all of its processes are not meant for this one.
     let all: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]

@@ -22,7 +22,7 @@ pub trait Driver {
     fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError>;
 }
 
-/// A search, and what was set last.
+/// A search, and the powers that were set last.
 pub struct Search {
     of: Of,
     /// The greatest power.
@@ -94,7 +94,7 @@ impl Search {
         self.stations.get(&mac).copied().unwrap_or(self.set)
     }
 
-    /// A look at all stations: what was decided.
+    /// Handles a reading of all stations. Returns the decisions.
     pub fn step(&mut self, now: u64, reading: &Reading) -> Vec<Entry> {
         match &mut self.of {
             Of::All(controller) => controller.step(now, reading).into_iter().collect(),
@@ -102,7 +102,7 @@ impl Search {
         }
     }
 
-    /// Sets what is another now. Says whether the device's was.
+    /// Sets changed powers. Returns true if the device's power was set.
     ///
     /// # Errors
     /// The driver refused for the fifth time.
@@ -172,7 +172,7 @@ impl Search {
         Ok(())
     }
 
-    /// Stations have what the device has.
+    /// Resets the stations to the device's power.
     pub fn give_back(&mut self, driver: &mut impl Driver) {
         for mac in std::mem::take(&mut self.stations).into_keys() {
             if let Err(error) = driver.set_station(mac, StationPower::Automatic) {

@@ -18,11 +18,11 @@ pub struct DeviceState {
     pub most: i32,
     /// Sufficient power.
     pub enough: Option<i32>,
-    /// Why it has the power that it has.
+    /// Reason for the present power.
     pub reason: Reason,
     /// Stations and their throughput.
     pub stations: Vec<StationReport>,
-    /// When it was looked at first: its steps count from then.
+    /// Time of the first reading: steps count from then.
     pub begun: Instant,
     /// Tried powers.
     pub log: Log,

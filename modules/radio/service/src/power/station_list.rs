@@ -1,4 +1,4 @@
-//! Chooses the stations to read at a look: a report on one station costs the kernel some 45,000
+//! Chooses the stations for a reading: a report on one station costs the kernel some 45,000
 //! instructions, with or without traffic.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct StationList {
 #[derive(Debug)]
 struct Known {
     station: Station,
-    /// When something was sent to it.
+    /// Time of the last frame to the station.
     sent: u64,
 }
 
@@ -110,7 +110,8 @@ mod tests {
         assert_eq!(busy(&roster, 2100), [1]);
         assert_eq!(roster.stations(), [station(1, 6), station(2, 9)]);
         assert!(busy(&roster, 2600).is_empty());
-        // The second is spoken to: seen when all are read, and from then on at each look.
+        // The second station gets frames: detected when all are read, and from then on in each
+        // reading.
         roster.read_all(2600, vec![station(1, 6), station(2, 10)]);
         assert_eq!(busy(&roster, 2700), [2]);
     }

@@ -18,7 +18,7 @@ pub struct StationTallies {
 }
 
 impl StationTallies {
-    /// A look at all of them.
+    /// Handles a reading of all stations.
     pub fn look(&mut self, reading: &Reading) {
         for station in &reading.stations {
             let fresh = || (Tally::default(), Instant::now(), None);

@@ -51,14 +51,14 @@ enum End {
     Asked,
     /// Another program set a power, dBm: the search restarts below that.
     Other,
-    /// The device is gone, or is no longer an access point.
+    /// The device disappeared, or is no longer an access point.
     Gone,
     /// The driver accepts no other power.
     Refused(RequestError),
 }
 
 impl Worker {
-    /// Until the end, or until there is no such access point.
+    /// Runs until the end, or until the access point disappears.
     pub fn run(self) {
         self.run_on(Device::open);
     }
@@ -77,7 +77,7 @@ impl Worker {
                     });
                     return;
                 }
-                // The way back restores the rest.
+                // The restorer resets the remaining settings.
                 Err(_) if self.ends() => break,
                 Err(error) => self.pause(&mut failures, &error),
             }
@@ -163,7 +163,7 @@ impl Worker {
         }
     }
 
-    /// Restores the device's former power, unless another program changed it.
+    /// Restores the device's old power, unless another program changed it.
     fn give_back(
         &self,
         device: &mut impl AccessPoint,
@@ -195,7 +195,7 @@ impl Worker {
         what(&mut lock(&self.back));
     }
 
-    /// Gives what was enough at this hour of former days.
+    /// Returns the sufficient power at this hour of earlier days.
     fn learn(&self, enough: Option<i32>) -> Option<i32> {
         lock(&self.learned).learn(&self.name, unix_seconds() / 3600, enough)
     }

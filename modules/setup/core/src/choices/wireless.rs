@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wifi {
-    /// The country whose rules hold, two letters (ISO 3166). Empty: left as it is.
+    /// Country of the radio rules, two letters (ISO 3166). Empty: unchanged.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub country: String,
     /// The networks. Others are removed. `None`: left as they are.
@@ -84,7 +84,7 @@ pub struct Mesh {
     /// Radios; empty: each that is not named elsewhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub radios: Vec<String>,
-    /// The country whose rules hold, as of Wi-Fi. Empty: left as it is.
+    /// Country of the radio rules, as for Wi-Fi. Empty: unchanged.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub country: String,
     /// The channel that all nodes share.

@@ -6,7 +6,7 @@ use super::links::Link;
 use super::reader::Reader;
 use super::value::{self, Prefix};
 
-/// An interface, as far as other packages need it.
+/// The parts of an interface that other packages need.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
     /// Device with the addresses: `br-lan`, `pppoe-wan`. `None` if that is a radio, before the

@@ -123,7 +123,7 @@ fn dnsmasq(reader: Reader<'_>, network: &Network, text: &mut String) {
         line!(text, "server={server}");
     }
     upstream(!reader.flag("noresolv", false), network, text);
-    // dnsmasq is bound to its devices: it does not answer strangers anyway.
+    // dnsmasq is bound to its devices: it does not answer other networks anyway.
     reader.ignore(&["localservice"]);
     reader.end();
 }

@@ -48,7 +48,7 @@ pub fn render(reader: &Reader<'_>, device: &str, lower: &str) -> Peer {
     if names {
         line!(text, "usepeerdns");
     }
-    // RFC 2516, 7: of Ethernet's 1500 octets PPPoE takes 8.
+    // RFC 2516, 7: of Ethernet's 1500 bytes PPPoE takes 8.
     let mtu = reader.number("mtu", 128..=1500).unwrap_or(1492);
     line!(text, "mtu {mtu}\nmru {mtu}");
     // Failures and the interval of echo requests; the defaults are netifd's.

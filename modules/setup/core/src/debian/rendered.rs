@@ -54,7 +54,7 @@ pub struct RenderedFile {
 }
 
 impl RenderedFile {
-    /// Returns the content without secrets: for people to look at.
+    /// Returns the content without secrets, for display.
     pub fn shown(&self) -> String {
         let text = match &self.content {
             Content::Link(to) => return format!("-> {to}\n"),

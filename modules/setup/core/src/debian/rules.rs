@@ -14,7 +14,7 @@ enum Family {
     Six,
 }
 
-/// Conditions besides zones: a line of nft(8) for each combination of family and protocol.
+/// Conditions in addition to zones: a line of nft(8) for each combination of family and protocol.
 #[derive(Debug, Default)]
 pub struct Matches(pub Vec<String>);
 

@@ -139,13 +139,13 @@ pub struct Machine<'a> {
     pub devices: BTreeSet<String>,
 }
 
-/// Returns the commands that reload these services, in order. `present` are those that have a file;
-/// a service without one is stopped. The words are a program and its arguments; a command behind
-/// `-` may fail.
+/// Returns the commands that reload these services, in order. `present` are the services with a
+/// file; a service without a file is stopped. Each command is a program and its arguments; a
+/// command after `-` may fail.
 ///
 /// networkd neither remakes nor removes an existing device (networkctl(1), `reload`): the device is
-/// deleted. A new one by that name gets no ports, as networkd 252 takes it for the former: so
-/// networkd is restarted. A deleted bridge has lost its radios; hostapd puts them back.
+/// deleted. A new device with that name gets no ports, as networkd 252 takes it for the deleted
+/// one: so networkd is restarted. A deleted bridge has lost its radios; hostapd adds them again.
 pub fn commands(
     changed: &BTreeSet<Service>,
     present: &BTreeSet<Service>,

@@ -10,7 +10,7 @@ fn made_of(text: &str, most: usize, more: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
-/// A network device: at most 15 octets (`IFNAMSIZ`), without special characters of patterns in
+/// A network device: at most 15 bytes (`IFNAMSIZ`), without special characters of patterns in
 /// systemd.network(5) or nft(8).
 pub fn device(text: &str) -> Option<String> {
     let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -111,7 +111,7 @@ pub fn mac(text: &str) -> Option<String> {
     macs(text).filter(|mac| !mac.contains('*'))
 }
 
-/// A MAC, or several by `*` instead of any octet (dnsmasq(8), `--dhcp-host`).
+/// A MAC, or several by `*` instead of any byte (dnsmasq(8), `--dhcp-host`).
 pub fn macs(text: &str) -> Option<String> {
     let octets: Vec<&str> = text.split([':', '-']).collect();
     let digits = |octet: &str| octet.len() == 2 && octet.bytes().all(|c| c.is_ascii_hexdigit());
@@ -138,7 +138,7 @@ pub fn ports(text: &str) -> Option<String> {
     }
 }
 
-/// A key of WireGuard: 32 octets in base64 (wg(8)).
+/// A key of WireGuard: 32 bytes in base64 (wg(8)).
 pub fn key(text: &str) -> Option<String> {
     let body = text.strip_suffix('=')?;
     (body.len() == 43 && made_of(body, 43, "+/")).then(|| text.to_owned())

@@ -27,7 +27,7 @@ impl Verdict {
     }
 }
 
-/// Policies of input, output and what is forwarded.
+/// Policies for input, output and forwarded packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Policies {
     pub input: Verdict,

@@ -31,7 +31,7 @@ impl Bounds {
     /// Refuses a path that may not be changed, or that leads elsewhere.
     ///
     /// # Errors
-    /// [`Trouble::Outside`].
+    /// [`JournalError::Outside`].
     pub(super) fn check(&self, path: &Path) -> Result<(), JournalError> {
         let outside = || JournalError::Outside(path.to_owned());
         let plain = path
@@ -58,7 +58,7 @@ impl Bounds {
     /// Checks all files of a change, and the rights that they would have.
     ///
     /// # Errors
-    /// [`Trouble::Outside`].
+    /// [`JournalError::Outside`].
     pub(super) fn check_all(&self, change: &Change) -> Result<(), JournalError> {
         change.files.iter().try_for_each(|it| self.check_entry(it))
     }
@@ -66,7 +66,7 @@ impl Bounds {
     /// Checks a file of a change, and the rights that the file would have.
     ///
     /// # Errors
-    /// [`Trouble::Outside`].
+    /// [`JournalError::Outside`].
     pub(super) fn check_entry(&self, entry: &Entry) -> Result<(), JournalError> {
         self.check(&entry.path)?;
         let mut found = [&entry.before, &entry.after].into_iter().flatten();

@@ -33,7 +33,7 @@ pub struct Change {
 pub struct Entry {
     /// Path of the file.
     pub path: PathBuf,
-    /// Former state; `None` if there was no file.
+    /// Old state; `None` if the file did not exist.
     pub(super) before: Option<Found>,
     /// New state; `None` if the file is removed.
     pub(super) after: Option<Found>,
@@ -49,7 +49,7 @@ pub struct ChangeRequest {
     pub why: String,
     /// Author.
     pub who: String,
-    /// Seconds until the former files are back, unless a user confirms the change.
+    /// Seconds until the old files return, unless a user confirms the change.
     pub within: u64,
     /// Differences, a line each.
     pub lines: Vec<String>,
@@ -60,7 +60,7 @@ pub struct ChangeRequest {
 pub struct FileChange {
     /// Path of the file.
     pub path: PathBuf,
-    /// Present content, as far as the author knows; `None` if there is no file.
+    /// Present content, as far as the author knows; `None` if the file does not exist.
     pub before: Option<Vec<u8>>,
     /// New content; `None` to remove the file.
     pub after: Option<Vec<u8>>,

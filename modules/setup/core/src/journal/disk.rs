@@ -48,7 +48,7 @@ impl Disk {
         }
     }
 
-    /// Reads the state of a file. A link is followed: its target is what is replaced.
+    /// Reads the state of a file. Follows a link: the target is replaced.
     pub fn file_state(&self, path: &Path) -> Result<Option<Found>, JournalError> {
         let text = match fs::read(path) {
             Ok(text) => text,

@@ -16,7 +16,7 @@ pub enum JournalError {
     /// No change waits to be confirmed.
     #[error("no change awaits confirmation")]
     Nothing,
-    /// No former state has this number.
+    /// No saved state has this number.
     #[error("no former state {0}")]
     NoState(u64),
     /// A file outside of the permitted ones, a link, a file that differs from the record, or one in

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 impl Entry {
-    /// Takes away the folders that came with it, as far as there is nothing in them. Of no harm
-    /// where they stay.
+    /// Removes the folders created for the change, if they are empty. Harmless if they stay.
     pub(super) fn take_folders_away(&self) {
         let Some(first) = &self.folder else { return };
         let ours = self.path.ancestors().skip(1);

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A former state, from a confirmed change.
+/// A saved state, from a confirmed change.
 #[derive(Clone, Debug)]
 pub struct State {
     /// The change.
@@ -22,8 +22,8 @@ fn is_key(path: &Path) -> bool {
 }
 
 impl State {
-    /// Removes the former private keys: no former state brings one back, and readers of the state
-    /// must not have it.
+    /// Removes the old private keys: no saved state restores one, and readers of the state must not
+    /// have it.
     pub(super) fn forget_keys(&self) -> Result<(), JournalError> {
         for (n, entry) in self.change.files.iter().enumerate() {
             let kept = self.folder.join(format!("before-{n}"));
@@ -35,7 +35,7 @@ impl State {
     }
 }
 
-/// The folder of former states.
+/// The folder of saved states.
 #[derive(Clone, Debug)]
 pub(super) struct States {
     folder: PathBuf,
@@ -52,14 +52,15 @@ impl States {
         &self.folder
     }
 
-    /// Returns the readable former states, the newest first.
+    /// Returns the readable saved states, the newest first.
     pub fn all(&self) -> Result<Vec<State>, JournalError> {
         let mut states: Vec<State> = self.found()?.into_iter().filter_map(Result::ok).collect();
         states.sort_by_key(|state| std::cmp::Reverse(state.change.number));
         Ok(states)
     }
 
-    /// Returns all former states, with [`Trouble::Damaged`] for each record that cannot be parsed.
+    /// Returns all saved states, with [`JournalError::Damaged`] for each record that cannot be
+    /// parsed.
     fn found(&self) -> Result<Vec<Result<State, JournalError>>, JournalError> {
         let folder = &self.folder;
         let entries = match fs::read_dir(folder) {
@@ -88,7 +89,7 @@ impl States {
         number: u64,
         wanted: impl Fn(&Path) -> bool,
     ) -> Result<Vec<FileChange>, JournalError> {
-        // Without each later change the former files are unknown.
+        // If a later change is missing, the old files are unknown.
         let damaged = |trouble: JournalError| match &trouble {
             JournalError::Damaged { path, .. } if number_of(path) >= Some(number) => Some(trouble),
             _ => None,
@@ -101,7 +102,7 @@ impl States {
         if !states.iter().any(|state| state.change.number == number) {
             return Err(JournalError::NoState(number));
         }
-        // From the newest back: the oldest of them has the former content.
+        // From the newest back: the oldest change has the old content.
         let mut files: Vec<FileChange> = Vec::new();
         for state in states.iter().filter(|state| state.change.number >= number) {
             let all = state.change.files.iter().enumerate();
@@ -143,7 +144,7 @@ fn content(path: &Path) -> Result<Option<Vec<u8>>, JournalError> {
     }
 }
 
-/// Reads the record of a change from its folder. `None` if there is no such folder.
+/// Reads the record of a change from its folder. `None` if the folder does not exist.
 pub(super) fn read(folder: &Path) -> Result<Option<Change>, JournalError> {
     let path = folder.join(CHANGE);
     match fs::read(&path) {

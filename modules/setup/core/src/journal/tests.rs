@@ -61,7 +61,7 @@ impl Place {
         Bounds::new(folders.map(|name| self.0.join(name)), [])
     }
 
-    /// A journal of a machine whose power goes off at a step.
+    /// Returns a journal of a machine that loses power at a step.
     fn until(&self, step: u32) -> Journal {
         Journal {
             folder: self.0.join("state"),
@@ -83,7 +83,7 @@ fn wish() -> ChangeRequest {
     }
 }
 
-/// After the machine was started anew.
+/// Returns a time after a reboot.
 fn later() -> BootTime {
     BootTime {
         boot: "another".to_owned(),
@@ -110,7 +110,7 @@ fn power_that_goes_off_at_any_step_leaves_the_former_files_or_the_new_ones() {
         let journal = place.until(step);
         let done = catch_unwind(AssertUnwindSafe(|| all(&place, &journal)));
         let stopped = done.is_err();
-        // The power goes off during the recovery, too, again and again.
+        // The power also fails during each recovery.
         for again in 0.. {
             let journal = place.until(again);
             if catch_unwind(AssertUnwindSafe(|| {
@@ -306,7 +306,7 @@ fn what_was_put_back_and_changed_again_does_not_stop_the_rest() {
     let journal = place.journal();
     let pending = journal.begin(&wish(), &place.files()).unwrap();
     journal.apply(&pending).unwrap();
-    // The power goes off once the first file is back.
+    // The power fails after the first file is restored.
     for step in 0.. {
         let journal = place.until(step);
         let _ = catch_unwind(AssertUnwindSafe(|| journal.undo()));
@@ -320,7 +320,7 @@ fn what_was_put_back_and_changed_again_does_not_stop_the_rest() {
     assert_eq!(place.says(), texts([Some("theirs"), Some("old two"), None]));
 }
 
-/// The maker of a change is stopped, and the machine goes on.
+/// The process of a change is stopped, and the machine keeps running.
 #[test]
 fn what_was_stopped_half_way_cannot_be_confirmed() {
     for step in 0.. {
@@ -501,7 +501,7 @@ fn a_forged_journal_changes_nothing() {
         assert_eq!(victim.ok().as_deref(), Some("mine"));
         let [_, two, three] = place.paths();
         assert!(!three.exists(), "a file that came with the change goes");
-        // Gone as by the change, or what it was.
+        // Missing, as after the change, or the old content.
         match fs::symlink_metadata(&two) {
             Ok(data) => {
                 assert!(data.is_file());
@@ -531,7 +531,7 @@ fn a_forged_journal_changes_nothing() {
     }
     assert!(forged(&to("/etc/ld.so.preload".to_owned())));
     assert!(forged(&to("config/one".to_owned())));
-    // A link in the place of a file; other rights; another content; a link in the journal.
+    // A link instead of a file; other rights; another content; a link in the journal.
     assert!(forged(&|pending, _| {
         let one = folder(pending).expect("a folder").join("config/one");
         fs::remove_file(&one).expect("removed");
@@ -597,7 +597,7 @@ fn a_link_to_the_folder_is_followed_unless_another_user_may_change_it() {
         let begun = journal.begin(&wish(), &place.files());
         assert!(matches!(begun, Err(JournalError::Outside(_))), "{begun:?}");
     };
-    // Another user may write where the link leads to, or make the link anew.
+    // Another user may write to the link's target, or replace the link.
     chmod(&disk, 0o777);
     is_refused();
     chmod(&disk, 0o755);
@@ -641,7 +641,7 @@ fn a_journal_in_a_folder_of_others_is_not_used() {
     assert_eq!(place.says(), texts(OLD));
 }
 
-/// A file that may not be changed, or whose copy is damaged, keeps no other file from coming back.
+/// A refused file, or one with a damaged copy, does not prevent the restoration of other files.
 #[test]
 fn a_file_that_is_refused_does_not_keep_the_others_away() {
     type Damage = fn(&Place);
@@ -697,7 +697,7 @@ fn a_forged_journal_is_put_aside() {
     assert!(place.0.join("state/refused/change.json").exists());
 }
 
-/// A record that cannot be parsed is put aside with the former files, and prevents no later change.
+/// An unreadable record is set aside with the old files, and prevents no later change.
 #[test]
 fn a_damaged_record_is_put_aside() {
     let place = Place::new();
@@ -724,7 +724,7 @@ fn a_damaged_record_is_put_aside() {
     all(&place, &journal).expect("a change is made");
 }
 
-/// A damaged record of a former state prevents no change; that state and older ones are refused.
+/// A damaged record of a saved state prevents no change; that state and older ones are refused.
 #[test]
 fn a_damaged_former_state_prevents_no_change() {
     let place = Place::new();

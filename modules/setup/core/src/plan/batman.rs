@@ -46,7 +46,7 @@ pub(super) fn names(device: &str) -> [String; 3] {
     ["mesh", "wire", "vx"].map(|kind| format!("{kind}_{}", safe(device)))
 }
 
-/// Takes a port out of the mesh, and removes what weir made for it.
+/// Removes a port from the mesh, with the sections that weir created for it.
 pub(super) fn unwire(config: &mut Config, device: &str) {
     if !holders(config, device).contains(&Holder::Mesh) {
         return;

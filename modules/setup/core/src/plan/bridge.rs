@@ -56,8 +56,8 @@ pub(super) fn set_address(config: &mut Config, facts: &Facts, interface: &str, i
     });
     let mut all = section.map_or_else(Vec::new, |section| words(section, "ipaddr"));
     let whole = all.first().is_some_and(|first| first.contains('/'));
-    // The first address is the router's; others beside it stay, and need the mask where they
-    // have no length.
+    // The first address is the router's; further addresses stay, and need the mask if they have no
+    // length.
     let others = all.get(1..).unwrap_or_default();
     let masked = others.iter().any(|other| !other.contains('/'));
     if listed {

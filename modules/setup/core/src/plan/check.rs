@@ -55,7 +55,7 @@ pub fn is_quotable(text: &str) -> bool {
     !text.contains(['"', '\\'])
 }
 
-/// Checks the name of a device (`dev_valid_name` of the kernel, and what UCI's lists can have).
+/// Checks the name of a device (`dev_valid_name` of the kernel, and the limits of UCI's lists).
 pub fn is_device(name: &str) -> bool {
     let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_' | b'@');
     (1..16).contains(&name.len())

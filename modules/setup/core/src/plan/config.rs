@@ -280,8 +280,8 @@ pub(crate) fn is_enabled(section: &Section, option: &str) -> bool {
         .is_some_and(|value| matches!(&*value, "1" | "yes" | "on" | "true" | "enabled"))
 }
 
-/// The option that holds an interface's device. netifd reads the old `ifname` where there is no
-/// `device` (interface.c, `IFACE_ATTR_IFNAME`).
+/// Returns the option with an interface's device. netifd reads the old `ifname` if `device` is
+/// missing (interface.c, `IFACE_ATTR_IFNAME`).
 pub(super) fn device_option(section: &Section) -> &'static str {
     match (section.get("device"), section.get("ifname")) {
         (None, Some(_)) => "ifname",

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use super::{Facts, Ipv4Cidr, ProblemKind, Report};
 use crate::choices::Lan;
 
-/// In a name: the last three octets of the router's hardware address. In an address: its last ones.
+/// In a name: the last three bytes of the router's hardware address. In an address: its last ones.
 const MAC: &str = "{mac}";
 
 /// Returns a name with the router's own digits in it.
@@ -41,7 +41,7 @@ pub(super) fn address(lan: &Lan, facts: &Facts, report: &mut Report) -> Option<I
     report.read_lan_address(FIELD, &format!("{address}/{}", network.length))
 }
 
-/// Returns the network of an address whose last octets are the router's own: of `10.23.{mac}/16`
+/// Returns the network of an address whose last bytes belong to the router: of `10.23.{mac}/16`
 /// 10.23.0.0/16.
 fn network_of(address: &str) -> Option<Ipv4Cidr> {
     let (octets, length) = address.split_once(MAC)?;

@@ -70,7 +70,7 @@ pub(super) fn edit(dns: &Dns, config: &mut Config, facts: &Facts, report: &mut R
         let update = "dnsmasq_config_update";
         config.set("https-dns-proxy", "config", update, "-");
     }
-    // dnsmasq asks any of the general servers: a former one would go on to be asked.
+    // dnsmasq asks any of the general servers: an old one would still be asked.
     let known = config.list("dhcp", &dnsmasq, "server");
     let mut wanted: Vec<String> = known
         .into_iter()
@@ -170,7 +170,7 @@ fn free_port(config: &Config) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the addresses of an interface: `addresses` is what `WireGuard` has for `ipaddr`.
+/// Returns the addresses of an interface: `addresses` is `WireGuard`'s option instead of `ipaddr`.
 fn addresses(interface: &Section) -> Vec<IpAddr> {
     let options = ["ipaddr", "ip6addr", "addresses"];
     let all = options.iter().flat_map(|option| words(interface, option));

@@ -7,7 +7,7 @@ use super::{Ipv4Cidr, ProblemKind, Radio, Report};
 /// Properties of the router that a plan needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// OpenWrt's release, as its year: 23, 24, 25. None: another system, whose back end reads the
+    /// OpenWrt's release, as its year: 23, 24, 25. `None`: another system, whose back end reads the
     /// newest form.
     pub release: Option<u16>,
     /// Device of the Internet.
@@ -26,7 +26,7 @@ pub struct Facts {
     pub policy: Policy,
     /// Strength of the password in the choices, 0 to 4, if it was measured.
     pub score: Option<u8>,
-    /// Hash of the keys of the OpenVPN server ([`crate::openvpn::mark_of`]). Empty: there are none.
+    /// Hash of the keys of the OpenVPN server ([`crate::openvpn::mark_of`]). Empty: no keys.
     pub openvpn_keys: String,
     /// True if these keys are not those that clients know.
     pub openvpn_anew: bool,

@@ -14,7 +14,7 @@ use crate::choices::{Blocked, Firewall, Forward, Protocol};
 /// Most forwards, and most blocked devices.
 const MOST: usize = 200;
 
-/// Edits forwards and blocked devices. `former` is the network inside as it was.
+/// Edits forwards and blocked devices. `former` is the old LAN.
 pub(super) fn edit(
     firewall: &Firewall,
     former: Option<Ipv4Cidr>,
@@ -82,7 +82,7 @@ impl FirewallPlan<'_> {
             if !self.good_forward(&field, forward, is_known(forward)) {
                 continue;
             }
-            // Those that are there already stay, wherever the list has them.
+            // Existing entries stay, at any position of the list.
             let mut others = (wanted.iter().enumerate())
                 .filter(|(k, other)| *k < n || (*k != n && is_known(other)))
                 .map(|(_, other)| other);
@@ -177,7 +177,7 @@ impl FirewallPlan<'_> {
         self.gone("blocked-gone", &known, &stay, |blocked| &blocked.name);
     }
 
-    /// Removes sections that are no longer wanted.
+    /// Removes unwanted sections.
     fn gone<T>(
         &mut self,
         sentence: &str,
@@ -299,8 +299,8 @@ impl FirewallPlan<'_> {
     }
 }
 
-/// Checks that existing forwards still lead inside, if the choices do not mention them and the
-/// network inside differs from the `former` one. Devices of other networks are not judged.
+/// Checks that existing forwards still lead inside, if the choices do not mention them and the LAN
+/// differs from the `former` one. Devices of other networks are not checked.
 pub(super) fn forwards_stay_inside(config: &Config, former: Option<Ipv4Cidr>, report: &mut Report) {
     let Some(lan) = address_in(config, "lan") else {
         return;
@@ -333,13 +333,13 @@ pub(crate) fn simple<T>(
         .collect()
 }
 
-/// Returns true if the address was that of all devices of the former network inside, as for packets
-/// that wake devices up.
+/// Returns true if the address was the broadcast address of the old LAN, as for packets that wake
+/// devices up.
 fn at_edge(former: Option<Ipv4Cidr>, address: Ipv4Addr) -> bool {
     former.is_some_and(|former| former.is_first_or_last(address))
 }
 
-/// Returns true if the former network inside had the device.
+/// Returns true if the old LAN contained the device.
 fn held(former: Option<Ipv4Cidr>, device: Ipv4Addr) -> bool {
     former.is_some_and(|former| former.contains(device))
 }

@@ -30,7 +30,7 @@ impl<'a> GuestPlan<'a> {
             return self.guests_apart(new);
         }
         let field = new.map_or_else(|| "wifi.networks".to_owned(), |new| format!("{new}.for"));
-        // An uplink that no zone holds gets one, as guests are kept apart by zones.
+        // An uplink without a zone gets one, as zones separate guests.
         if !has_uplink(self.config) && is_uplink(self.config, "wan") {
             let zone = zone(self.config, "wan");
             self.config.list_with("firewall", &zone, "network", "wan");
@@ -45,7 +45,7 @@ impl<'a> GuestPlan<'a> {
                 .add_problem("wifi.networks", &ProblemKind::Lacking(what));
         };
         interface(self.config, self.facts, "guest");
-        // So that it is known for the wizard's own when it goes.
+        // The mark identifies the section as the wizard's own when it is removed.
         self.config.set("network", "guest", "weir", "1");
         set_address(self.config, self.facts, "guest", inside);
         let config = &mut *self.config;

@@ -147,8 +147,8 @@ impl InternetPlan<'_> {
                 self.config.unset("network", "wan", option);
             }
         }
-        // An existing device with the wanted VLAN is not made anew. An uplink without a device has
-        // one from elsewhere: from a radio, for one.
+        // An existing device with the wanted VLAN is kept. An uplink without a device has one from
+        // elsewhere: from a radio, for example.
         let wired = matches!(internet.kind, Uplink::Dhcp | Uplink::Static | Uplink::Pppoe);
         let is_elsewhere = there.is_none() && internet.port.is_none();
         if known.is_some_and(|known| !wired || is_elsewhere && known.vlan == internet.vlan) {

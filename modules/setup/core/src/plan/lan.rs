@@ -193,8 +193,8 @@ impl LanPlan<'_> {
 }
 
 /// Refuses a port of the Internet that a bridge of another network has: the provider would be
-/// inside, and the uplink would receive no answer. `was` is the former configuration: such a port
-/// stays if it was there before, unless the choices name the port.
+/// inside, and the uplink would receive no answer. `was` is the old configuration: such a port
+/// stays if the old configuration has it, unless the choices name the port.
 pub(super) fn ports_once(choices: &Choices, was: &Config, config: &Config, report: &mut Report) {
     let internet = choices.internet.as_ref();
     let named = internet.is_some_and(|internet| internet.port.is_some());

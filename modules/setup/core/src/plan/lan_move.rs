@@ -14,7 +14,7 @@ const MOST: usize = 12;
 /// Options of a section of `dhcp` that are sent to clients.
 const TOLD: [&str; 2] = ["dhcp_option", "dhcp_option_force"];
 
-/// Handles addresses of the `former` network inside, if the network differs now.
+/// Handles addresses of the `former` LAN, if the LAN differs now.
 pub(super) fn inside_moved(former: Option<Ipv4Cidr>, config: &mut Config, report: &mut Report) {
     let (Some(former), Some(now)) = (former, address_in(config, "lan")) else {
         return;
@@ -53,7 +53,7 @@ fn told_follow(config: &mut Config, former: Ipv4Addr, now: Ipv4Addr) {
     }
 }
 
-/// Reports addresses in the `former` network, which no interface has any more.
+/// Reports addresses in the `former` LAN that no interface has any more.
 fn say_left(config: &Config, report: &mut Report, former: Ipv4Cidr) {
     let left = left_in(config, former);
     if left.is_empty() {
@@ -94,7 +94,7 @@ fn followed(told: &str, former: Ipv4Addr, now: Ipv4Addr) -> String {
     parts.join(",")
 }
 
-/// Returns the places of addresses in the `former` network that no interface has any more.
+/// Returns the options with addresses in the `former` LAN that no interface has any more.
 fn left_in(config: &Config, former: Ipv4Cidr) -> Vec<String> {
     let own: Vec<Ipv4Cidr> = config
         .of_type("network", "interface")

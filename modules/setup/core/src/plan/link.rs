@@ -34,7 +34,7 @@ pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
     });
     others.find_map(|section| {
         let mut ports = members(config, section);
-        // Beside the uplink, other networks may be on its port: a modem's page, for one.
+        // Other networks may share the uplink's port: a modem's page, for example.
         ports.extend(device_of(section).filter(|_| section.name == "lan"));
         let own = if section.name == "lan" {
             &own[..]
@@ -46,8 +46,8 @@ pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
     })
 }
 
-/// Returns the ports of the bridge that an interface is on, if it is on one. A bridge that tells
-/// VLANs apart has those of its VLANs, too.
+/// Returns the ports of an interface's bridge, if it has one. For a VLAN-aware bridge, the ports of
+/// its VLANs are included.
 fn members(config: &Config, interface: &Section) -> Vec<String> {
     let Some(device) = device_of(interface) else {
         return Vec::new();
@@ -83,7 +83,7 @@ fn members(config: &Config, interface: &Section) -> Vec<String> {
 }
 
 /// Returns the port and the number of a provider's VLAN, if a device is one. VLANs of the router's
-/// own switch (swconfig), and of a bridge that tells VLANs apart, are ports.
+/// own switch (swconfig), and of a VLAN-aware bridge, are ports.
 pub(crate) fn provider_vlan(config: &Config, device: &str) -> Option<(String, u16)> {
     let section = config
         .of_type("network", "device")
@@ -115,13 +115,13 @@ fn is_of_switch(config: &Config, port: &str, number: u16) -> bool {
         .any(|section| text(section, "device").as_deref() == Some(port) && is(section, "vlan"))
 }
 
-/// Returns the device of an interface. Modems and other files are no devices.
+/// Returns the device of an interface. Modems and other files are not network devices.
 pub(super) fn port_of(config: &Config, interface: &str) -> Option<String> {
     let device = device_of(config.section_of("network", interface)?);
     device.filter(|device| !device.starts_with('/'))
 }
 
-/// Returns what a provider's VLAN of an interface is on ([`wire_of`]).
+/// Returns the device below a provider's VLAN of an interface ([`wire_of`]).
 pub(super) fn wire(config: &Config, interface: &str) -> Option<String> {
     let device = wire_of(config.section_of("network", interface)?);
     device.filter(|device| !device.starts_with('/'))

@@ -255,7 +255,7 @@ impl MeshPlan<'_> {
             .config
             .of_type("network", "interface")
             .any(|interface| {
-                // Those with a device are ports.
+                // Sections with a device are ports.
                 interface.name.starts_with("mesh_")
                     && text(interface, "proto").as_deref() == Some("batadv_hardif")
                     && interface.get("device").is_none()
@@ -264,7 +264,7 @@ impl MeshPlan<'_> {
             return;
         }
         if meshes_by_wire(self.config) {
-            // The device goes with the last port that weir added to the mesh.
+            // The device is removed with the last port that weir added to the mesh.
             return self.config.set("network", "bat0", "weir", "1");
         }
         no_bat0(self.config);
@@ -307,8 +307,8 @@ fn contradiction(config: &Config) -> Option<&'static str> {
     }
 }
 
-/// Returns true if a channel is in a radio's bands, as far as its number tells: those of 6 GHz
-/// reuse numbers of the others (IEEE 802.11, annex E).
+/// Returns true if a channel is in a radio's bands, as far as its number shows: channels of 6 GHz
+/// reuse numbers of other bands (IEEE 802.11, annex E).
 fn has_channel(radio: &Radio, channel: u16) -> bool {
     let band = if channel <= 14 { "2g" } else { "5g" };
     radio.bands.is_empty() || radio.bands.iter().any(|known| known == band)

@@ -35,8 +35,8 @@ struct UsedPorts {
 const FORWARDS: &str = "firewall.forwards";
 const GUESTS: &str = "wifi.networks";
 
-/// Checks for overlaps; `before` is the former configuration. The field of the choice is reported;
-/// of two choices, the later one in the wizard.
+/// Checks for overlaps; `before` is the old configuration. The field of the choice is reported; of
+/// two choices, the later one in the wizard.
 pub(super) fn keep_apart(
     choices: &Choices,
     before: &Config,
@@ -122,7 +122,7 @@ pub(super) fn overlaps(
     report.add_problem(field, &ProblemKind::Overlaps(what, free));
 }
 
-/// Returns an address in a network that is free, for a field whose own network goes.
+/// Returns an address in a free network, for a field whose own network is removed.
 pub(super) fn free_address(config: &Config, facts: &Facts, field: &str) -> Option<Ipv4Cidr> {
     let first = [[192, 168, 77], [10, 77, 0]];
     let more = (2..=254).map(|n| [192, 168, n]);
@@ -155,7 +155,7 @@ fn free_of(
         .filter(counts)
         .map(|own| own.network)
         .collect();
-    // Also of interfaces that are off. The LAN is one of the former.
+    // Also of disabled interfaces. The old networks include the LAN.
     let interfaces = config.of_type("network", "interface");
     let interfaces = interfaces.filter(|section| section.name != "lan");
     taken.extend(interfaces.filter_map(|section| address_in(config, &section.name)));
@@ -243,7 +243,8 @@ fn foreign(config: &Config, known: &[Ipv4Cidr]) -> Vec<UsedNetwork> {
 fn routed(config: &Config) -> Vec<UsedNetwork> {
     let is_on = |section: &&Section| !is_enabled(section, "disabled");
     let interfaces = || config.of_type("network", "interface").filter(is_on);
-    // Tables other than the main one depend on rules; and without a device there is no route.
+    // Tables other than the main one depend on rules; and an interface without a device has no
+    // route.
     let is_main = |section: &Section, option| {
         text(section, option).is_none_or(|table| matches!(&*table, "main" | "254"))
     };
@@ -283,7 +284,7 @@ fn routed(config: &Config) -> Vec<UsedNetwork> {
         });
         others.map(|network| (tunnel.name.clone(), network))
     });
-    // A tunnel for all that goes out has 0.0.0.0/0, or both halves of it.
+    // A tunnel for all outgoing traffic has 0.0.0.0/0, or both halves of it.
     let all = routes
         .chain(behind)
         .filter(|(_, network)| network.length > 1);

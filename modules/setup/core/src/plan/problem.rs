@@ -69,13 +69,13 @@ pub enum ProblemKind {
     NotADevice,
     /// Not a valid device of a modem.
     NotAModem,
-    /// The router has no such radio.
+    /// The router does not have this radio.
     UnknownRadio(String),
     /// A channel needs a single radio.
     OneRadio,
     /// A radio lacks WPA3, which this requires.
     NoWpa3(String),
-    /// A radio has no such channel or band, or may not send there.
+    /// The radio does not have the channel or band, or may not send there.
     NotOnAir(String, String),
     /// A network of this kind has no key.
     KeyUnused,
@@ -109,13 +109,13 @@ pub enum ProblemKind {
     NoMac,
     /// The router lacks this package.
     NotHere(String),
-    /// The router has no such port, radio or section.
+    /// The router does not have this port, radio or section.
     Lacking(String),
     /// A file of the configuration cannot be changed, for this reason.
     Unwritable(String),
     /// Guests would reach the network inside, by this zone, forwarding or device.
     GuestsInside(String),
-    /// The router has no network of this name whose encryption could stay.
+    /// The router has no network of this name, so there is no encryption to keep.
     NothingKept(String),
     /// The router has no uplink, which this requires.
     NoUplink,

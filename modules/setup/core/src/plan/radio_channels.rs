@@ -1,4 +1,4 @@
-//! Abilities of a radio's hardware, as far as the kernel reports them.
+//! Capabilities of a radio's hardware, as far as the kernel reports them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::Config;
 /// A radio's channels, from the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RadioChannels {
-    /// Country whose rules are in force: `DE`; `00` if not set; empty if unknown.
+    /// Country of the rules in force: `DE`; `00` if not set; empty if unknown.
     pub country: String,
     /// All channels of the hardware.
     pub channels: Vec<Channel>,
@@ -28,7 +28,7 @@ pub struct Channel {
 
 impl RadioChannels {
     /// Returns true if a radio with these bands can use a channel. Permissions depend on the
-    /// country, and are known only for the one whose rules are in force.
+    /// country, and are known only for the country whose rules are in force.
     fn has(&self, bands: &[String], number: u16, country: Option<&str>, mesh: bool) -> bool {
         let known = country.is_none_or(|country| country.eq_ignore_ascii_case(&self.country));
         let judged = known && !self.country.is_empty();

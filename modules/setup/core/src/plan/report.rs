@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::check::{has_control, is_device};
 use super::{Ipv4Cidr, Problem, ProblemKind, SENTENCES};
 
-/// A sentence about what changes.
+/// A sentence about a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
     /// Step of the wizard: `router`, `internet`, `wifi`, `mesh`, `services`.

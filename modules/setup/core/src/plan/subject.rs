@@ -51,7 +51,7 @@ pub fn subject(sentence: &Sentence, config: &Config) -> Option<String> {
     })
 }
 
-/// Writes what options hold.
+/// Writes the values of options.
 fn options(config: &Config, package: &str, section: &str, names: &[&str]) -> String {
     let values = names
         .iter()
@@ -59,7 +59,7 @@ fn options(config: &Config, package: &str, section: &str, names: &[&str]) -> Str
     format!("{:?}", values.collect::<Vec<_>>())
 }
 
-/// Writes what sections hold.
+/// Writes the values of sections.
 fn sections(config: &Config, package: &str, is_meant: impl Fn(&str) -> bool) -> String {
     let all = config
         .package(package)

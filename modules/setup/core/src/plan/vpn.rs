@@ -169,7 +169,7 @@ impl OpenVpnPlan<'_> {
         self.config.list_with("firewall", &zone, "device", DEVICE);
     }
 
-    /// Removes sections of a former release.
+    /// Removes sections of an earlier release.
     fn only_at(&mut self, package: &str, section: &str) {
         let all: Vec<_> = places(self.config).collect();
         for (former, name) in all {
@@ -196,7 +196,7 @@ impl OpenVpnPlan<'_> {
 }
 
 /// Records a hash of the server's file and keys, whichever part of the choices changed them.
-/// `known` is the former server.
+/// `known` is the old server.
 pub(super) fn mark(known: Option<Server>, config: &mut Config, facts: &Facts, report: &mut Report) {
     let Some(server) = Server::of(config) else {
         return;

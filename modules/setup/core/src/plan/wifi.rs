@@ -235,8 +235,8 @@ impl WifiPlan<'_> {
         self.report.problems().len() == before
     }
 
-    /// Refuses a network whose name another one has on one of its radios. Of two the later one is
-    /// wrong, unless the router has that one already. Existing networks of one name stay.
+    /// Refuses a network whose name another one has on one of its radios. Of two networks the later
+    /// one is wrong, unless the router has it already. Existing networks of one name stay.
     fn is_twice(&mut self, n: usize, wanted: &[Network], is_known: impl Fn(usize) -> bool) -> bool {
         let network = &wanted[n];
         let on =
@@ -294,7 +294,7 @@ impl WifiPlan<'_> {
         })
     }
 
-    /// Returns what a network has already in an option.
+    /// Returns the present value of a network's option.
     fn known(&self, network: &Network, option: &str) -> Option<String> {
         self.config
             .of_type("wireless", "wifi-iface")
@@ -346,7 +346,7 @@ impl WifiPlan<'_> {
             }
             security => security,
         };
-        // Management frames are protected: by WPA3 always, in mixed mode as far as stations can.
+        // Management frames are protected: by WPA3 always, in mixed mode if a station supports it.
         let kept = self.known(network, "encryption").unwrap_or_default();
         let (encryption, protected) = match security {
             Security::Mixed => ("sae-mixed", Some("1")),
@@ -463,8 +463,8 @@ fn security_word(security: Security) -> &'static str {
     }
 }
 
-/// Switches 802.11r on or off. The domain of stations that move stays if there is one, unless it is
-/// the default of the network's former name.
+/// Switches 802.11r on or off. An existing mobility domain stays, unless it is the default of the
+/// network's old name.
 fn roaming(config: &mut Config, section: &str, network: &Network, former: Option<&str>) {
     let was_on = config.get("wireless", section, "ieee80211r").as_deref() == Some("1");
     let known = config.get("wireless", section, "mobility_domain");

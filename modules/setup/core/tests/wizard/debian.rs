@@ -1,6 +1,6 @@
 //! Rendering for Debian: expected files, refusals, and that no value can inject a line.
 //!
-//! `WEIR_UPDATE_GOLDEN=1` writes the expected files anew.
+//! `WEIR_UPDATE_GOLDEN=1` rewrites the expected files.
 
 mod cases;
 mod hostile;

@@ -113,7 +113,7 @@ fn each_release_gets_what_it_knows() {
     }
 }
 
-/// Applying choices twice changes nothing; nor does applying what is read back.
+/// Applying choices twice changes nothing; applying the choices read back changes nothing either.
 #[test]
 fn a_second_time_nothing_changes() {
     for (release, year) in RELEASES {
@@ -156,7 +156,8 @@ fn a_document_carries_over_to_another_node() {
     }
 }
 
-/// Real routers, configured by hand: writing back what the wizard reads changes nothing.
+/// Real routers, configured by hand: writing back the choices that the wizard reads changes
+/// nothing.
 #[test]
 fn routers_configured_by_hand_stay_as_they_are() {
     let routers = here("../../../../weir/tests/uci/routers");
@@ -173,7 +174,7 @@ fn routers_configured_by_hand_stay_as_they_are() {
                 .chain(others)
                 .cloned()
                 .map(|mut package| {
-                    // The guests' network of one of them stands in a file that is not among those.
+                    // The guests' network of one router is in a file outside this set.
                     if package.name() == "network" {
                         package.set_section("guest", "interface").unwrap();
                     }

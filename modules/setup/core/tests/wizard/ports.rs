@@ -307,7 +307,7 @@ fn an_uplink_is_made_where_there_is_none_and_goes_with_its_port() {
         )),
         text(&after)
     );
-    // An uplink made by weir is made anew at another port, as detected there.
+    // An uplink made by weir is created again at another port, as detected there.
     let moved = good(&[found("eth2", UplinkProtocol::Dhcp, None)], &after);
     assert_eq!(used(&moved, "eth1").used, PortRole::None);
     assert!(used(&moved, "eth1").by_weir, "weir made it free");

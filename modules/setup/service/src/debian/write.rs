@@ -139,8 +139,8 @@ fn replace(file: &RenderedFile, path: &Path) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
-/// Services whose files changed and that may not have been reloaded: in `/run`, as after a start of
-/// the machine all of them have read their files. Only one process at a time has it open.
+/// Services whose files changed and that may not have been reloaded: in `/run`, as after a boot all
+/// services have read their files. Only one process at a time has it open.
 pub struct PendingReloads {
     path: PathBuf,
     _lock: Flock<File>,

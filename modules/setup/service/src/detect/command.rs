@@ -9,7 +9,7 @@ use runtime::Error;
 use runtime::command::Format;
 use runtime::output::{Output, Tone, WIDTH, wrap};
 
-/// What to look at.
+/// Options of `detect`.
 #[derive(Args, Debug)]
 pub struct DetectArgs {
     /// Device to examine [default: the uplink in the configuration]
@@ -25,10 +25,10 @@ pub struct DetectArgs {
     format: Format,
 }
 
-/// Detects the uplink, and prints evidence as it comes.
+/// Detects the uplink, and prints evidence as it arrives.
 ///
 /// # Errors
-/// There is no such port, or this process may not use it.
+/// The port does not exist, or this process may not use it.
 pub fn detect(args: &DetectArgs, setup: &Setup, output: &mut Output<'_>) -> Result<(), Error> {
     let (port, lans) = choose(args.port.clone(), args.lan, setup)?;
     let look = ProbeOptions {

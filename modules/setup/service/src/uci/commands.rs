@@ -101,7 +101,7 @@ impl<'a> Session<'a> {
         Ok(if add { number } else { 1 })
     }
 
-    /// Executes commands from the input, one to a line; reports failures, and goes on.
+    /// Executes commands from the input, one per line; reports failures, and continues.
     fn batch(&mut self) -> io::Result<u8> {
         let text = match self.read() {
             Ok(text) => text,

@@ -21,7 +21,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// With the first octets of the answer.
+    /// With the first bytes of the answer.
     fn begin(mut stream: TcpStream) -> (String, Self) {
         let mut begin = [0; 12];
         stream.read_exact(&mut begin).expect("answered");

@@ -251,7 +251,7 @@ fn bombs() {
             "{found:?}"
         );
     }
-    // A value may have any octet, also one that ends lines.
+    // A value may have any byte, also one that ends lines.
     let mut archive = entry(
         EntryType::XHeader,
         "x",

@@ -23,7 +23,7 @@ fn server(say: fn(&mut TcpStream) -> std::io::Result<()>) -> (String, JoinHandle
     (address, said)
 }
 
-/// An octet now and then.
+/// An byte now and then.
 fn trickle(stream: &mut TcpStream, octets: impl Iterator<Item = u8>) -> std::io::Result<()> {
     for octet in octets {
         stream.write_all(&[octet])?;

@@ -63,7 +63,7 @@ impl Lab {
         }
     }
 
-    /// A channel that takes so many octets without being read.
+    /// A channel that takes so many bytes without being read.
     async fn channel(&self, caller: bool, takes: usize) -> DuplexStream {
         let (stream, other) = tokio::io::duplex(takes);
         let made = self.make.send(OpenChannel { stream, caller }).await;

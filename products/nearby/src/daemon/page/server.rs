@@ -21,7 +21,7 @@ use crate::daemon::metrics;
 use crate::daemon::routes::routes;
 use crate::daemon::state::State;
 
-/// Largest body of a login, in octets.
+/// Largest body of a login, in bytes.
 const LONGEST_TOKEN: usize = 4096;
 
 /// Limits of a client.

@@ -229,7 +229,7 @@ fn a_connection_that_ends_gives_what_was_whole_and_tells_what_is_not_known() {
 
 #[test]
 fn a_channel_that_breaks_loses_and_doubles_nothing() {
-    // Chunks of 20 octets are too many for one message, which then starts over.
+    // Chunks of 20 bytes are too many for one message, which then starts over.
     for (octets, breaks) in (1..40).map(|it| (244, it * 3)).chain([(20, 4), (20, 30)]) {
         let mut pair = Pair::new(octets);
         pair.run(50);

@@ -12,7 +12,7 @@ use crate::scene::{Node, Peer, Scene, tried, unexpected};
 pub const LOW: &str = "0000000000000001";
 pub const HIGH: &str = "ff00000000000001";
 
-/// Returns the octets of all messages that a peer received, in order.
+/// Returns the bytes of all messages that a peer received, in order.
 fn octets(told: &[Value]) -> Vec<String> {
     let messages = told.iter().filter(|it| it["event"] == "message");
     let octets = messages.filter_map(|it| it["hex"].as_str());

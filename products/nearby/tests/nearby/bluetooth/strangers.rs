@@ -7,7 +7,7 @@ use super::heard;
 use super::independent::HIGH;
 use crate::scene::{Scene, tried};
 
-/// Returns malformed octets.
+/// Returns malformed bytes.
 fn noise(seed: u32) -> String {
     let mut state = seed;
     let mut next = || {
@@ -31,7 +31,7 @@ fn who_lies_floods_and_sends_noise_keeps_nobody_from_the_others() -> Result<(), 
         stranger
             .told()
             .wait_for(&json!({"event": "identified", "id": node.id}))?;
-        // A complete message of one octet under the id of another.
+        // A complete message of one byte under the id of another.
         let lie = format!("0800000001{}d3d99e8b{}41", "0001", other.id);
         stranger.ask(&format!("raw {} {lie}", node.id))?;
         stranger

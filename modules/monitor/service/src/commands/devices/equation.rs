@@ -1,5 +1,5 @@
-//! `weir devices --equation`: checks that every packet that a port counted is in a flow, or in one
-//! of the sums beside them.
+//! `weir devices --equation`: checks that every packet that a port counted is in a flow or in one
+//! of the other sums.
 
 use std::io;
 

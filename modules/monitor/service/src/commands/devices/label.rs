@@ -1,4 +1,4 @@
-//! `weir device rename` and the like: what people say of a device.
+//! `weir device rename` and related commands: labels that people give to a device.
 
 use answers::{DeviceLabel, LabelledDevice};
 use api::{Client, Method};
@@ -34,7 +34,7 @@ pub struct OwnerArgs {
     /// The device: hardware address, name or IP address
     #[arg(value_name = "DEVICE")]
     called: String,
-    /// Whose it is; "" takes that away
+    /// Owner; "" removes it
     #[arg(value_name = "OWNER")]
     owner: String,
 }
@@ -45,7 +45,7 @@ pub struct IconArgs {
     /// The device: hardware address, name or IP address
     #[arg(value_name = "DEVICE")]
     called: String,
-    /// What it is
+    /// Kind of device
     #[arg(value_name = "ICON", value_parser = Icon::WORDS.into_iter().chain(["none"]).collect::<Vec<_>>())]
     icon: String,
 }

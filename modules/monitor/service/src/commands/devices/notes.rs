@@ -1,4 +1,4 @@
-//! Notes on a device beside its figures.
+//! Notes on a device, in addition to its figures.
 
 use answers::{Device, QuotaState};
 

@@ -7,11 +7,10 @@ use ratatui::style::{Color, Modifier, Style};
 
 use runtime::output::{Tone, clipped, sanitize, width};
 
-/// Bytes of a text that are looked at: more do not fit any terminal.
+/// Maximum length of a text in bytes: longer texts fit no terminal.
 const LONGEST: usize = 2048;
 
-/// Everything that is drawn goes through here, so no text reaches the terminal as it came from the
-/// network.
+/// All output goes through this type, so no text from the network reaches the terminal unchanged.
 pub(super) struct Pen<'a> {
     buffer: &'a mut Buffer,
     colour: bool,
@@ -22,7 +21,7 @@ impl<'a> Pen<'a> {
         Self { buffer, colour }
     }
 
-    /// For what draws other things than text.
+    /// Returns the buffer, for drawing other things than text.
     pub(super) fn buffer(&mut self) -> &mut Buffer {
         self.buffer
     }

@@ -1,4 +1,4 @@
-//! Pictures, as they are drawn.
+//! Screens, as drawn.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn golden(name: &str, text: &str) {
     assert!(text == expected, "{name} differs; it is now:\n{text}");
 }
 
-/// The screen, through the same way as a terminal's: only what changes is written.
+/// The screen, written like a terminal: only changes are written.
 struct Drawn {
     terminal: Terminal<TestBackend>,
 }

@@ -33,7 +33,7 @@ pub struct Routing {
     partner: Vec<IpAddr>,
     /// Index of the tunnel's device, while packets go by it.
     tunnel: Option<u32>,
-    /// Devices whose clients are locked in.
+    /// Devices with locked clients.
     locked: Vec<String>,
 }
 

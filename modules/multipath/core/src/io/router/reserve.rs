@@ -32,7 +32,7 @@ impl Reserve {
         }
     }
 
-    /// Fills in whether a path is in use, answers and rests.
+    /// Fills in whether a path is in use, answers and is paused.
     pub fn describe(&self, path: &mut Path) {
         let health = self.share.health(path.address);
         path.rests = self.share.rests(path.address);
@@ -64,7 +64,7 @@ impl Reserve {
         }
     }
 
-    /// Makes paths rest that slow the others down, and uses them again.
+    /// Pauses paths that slow the others down, and resumes them.
     pub fn guard(&self, guard: &mut GoodputMonitor, paths: &[Path], now: Duration) {
         let used = paths.iter().filter(|path| path.in_use);
         let samples: Vec<_> = used
@@ -118,7 +118,7 @@ impl Reserve {
         }
     }
 
-    /// Finds paths that are to wait, and by which the partner goes on sending.
+    /// Finds backup paths by which the partner keeps sending, although they should wait.
     pub fn unheard(&self, unheard: &mut BackupReminders, found: &[Subflow]) {
         let again = unheard.update(found, &self.share.reserve());
         for address in &again {
@@ -129,7 +129,7 @@ impl Reserve {
     }
 
     /// Finds paths in reserve with subflows that do not wait, and others with some that do; reminds
-    /// those that the last look found too ([`Paths::remind`]). Returns the paths found now.
+    /// those that the last check found too ([`Paths::remind`]). Returns the paths found now.
     pub fn strays(&self, found: &[Subflow], before: &[IpAddr]) -> Vec<IpAddr> {
         let used = found.iter().filter(|subflow| {
             let multipath = matches!(subflow.kind, SubflowKind::First | SubflowKind::Joined);

@@ -21,8 +21,8 @@ use crate::reach::{LOCAL, NAT64};
 /// Pause before the firewall gets refused rules again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Ends conversations in the tunnel: they have the tunnel's addresses, to which no answer would
-/// come elsewhere. Programs that go on begin anew.
+/// Ends conversations in the tunnel: they have the tunnel's addresses, which no answer would reach
+/// elsewhere. Programs have to connect again.
 async fn leave_tunnel(before: &Redirect) {
     let closed = Redirect {
         tunnel: None,
@@ -53,7 +53,7 @@ fn bring_back() {
 pub struct Rules {
     /// Device of the tunnel.
     device: Option<String>,
-    /// True if traffic other than TCP goes by the tunnel.
+    /// True if traffic other than TCP uses the tunnel.
     leads: Cell<bool>,
     share: Arc<ProxyState>,
     state: Arc<SharedState>,
@@ -72,12 +72,12 @@ impl Rules {
         }
     }
 
-    /// Returns true if traffic other than TCP goes by the tunnel.
+    /// Returns true if traffic other than TCP uses the tunnel.
     pub fn leads(&self) -> bool {
         self.leads.get()
     }
 
-    /// Sets whether traffic other than TCP goes by the tunnel.
+    /// Sets whether traffic other than TCP uses the tunnel.
     pub fn lead(&self, leads: bool) {
         self.leads.set(leads);
         self.look();

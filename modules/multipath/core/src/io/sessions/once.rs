@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 /// most.
 const MOST: usize = 4096;
 
-/// The first bytes of an ephemeral key tell it from others: a match cannot be forged.
+/// The first bytes of an ephemeral key identify it: a match cannot be forged.
 type Short = [u8; 16];
 
 /// See the module.

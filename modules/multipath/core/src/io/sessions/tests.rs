@@ -78,7 +78,7 @@ fn what_nobody_opened_displaces_nothing_that_somebody_did() {
     let last = scene.begin(&key);
     assert!(!scene.is_known(first) && scene.is_known(last));
     assert!(used.iter().all(|id| scene.is_known(*id)));
-    // Of those that were opened, the one goes that was used last the longest ago.
+    // Of the opened sessions, the least recently used one is removed.
     scene.opened(used[0]);
     scene.opened(last);
     let known: Vec<_> = used.iter().map(|id| scene.is_known(*id)).collect();
@@ -134,7 +134,7 @@ async fn what_a_revoked_router_has_ends() {
         scene.sessions.find(third).expect("a session").address_index,
         2
     );
-    // An editor takes the list away, and writes it anew.
+    // An editor removes the list, and writes it again.
     let path = scene.folder.join("routers");
     let text = std::fs::read_to_string(&path).expect("read");
     std::fs::remove_file(&path).expect("removed");
@@ -157,7 +157,7 @@ async fn what_a_revoked_router_has_ends() {
     stays.member.revoked().await;
 }
 
-/// Two lists of the same length, written one behind the other: a file may not tell them apart.
+/// Two lists of equal length, written in quick succession: the file's properties may not differ.
 #[test]
 fn a_change_that_follows_at_once_is_not_missed() {
     let scene = Scene::new();
@@ -195,7 +195,7 @@ fn figures_outlive_the_partner() {
     drop(connection);
     assert_eq!(figures().open, 0);
     assert!((1001..1060).contains(&figures().last));
-    // The next one goes on with them.
+    // The next instance continues the counts.
     let counts = Counts::from(figures());
     let seen = counts.figures(Instant::now(), 5000);
     assert_eq!(

@@ -17,7 +17,7 @@ use crate::session::SessionId;
 use crate::tunnel::datagram::Header;
 use crate::tunnel::{Event, Micros, Role, Tunnel};
 
-/// Most addresses of a router's paths at a time: more are remains of former ones.
+/// Maximum number of addresses of a router's paths at a time: more are remains of earlier paths.
 const FROM: usize = 64;
 /// Interval at which a session is marked as used: an unmarked one is forgotten after a day.
 const HOUR: Micros = 3_600_000_000;
@@ -241,9 +241,9 @@ impl Ends {
                     end.said = Some(now);
                     self.serving.sessions.opened(id, from);
                 }
-                // A router drops a session once it has another: late datagrams of the former
-                // session do not change the route. Until a path of the new session answers, packets
-                // for the router go by the former.
+                // A router drops a session once it has another: late datagrams of the old session
+                // do not change the route. Until a path of the new session answers, packets for the
+                // router use the old session.
                 let works = end.tunnel.works();
                 for address in &end.own {
                     let present = self.by_address.get(address);
@@ -256,8 +256,8 @@ impl Ends {
         }
     }
 
-    /// Drops ends whose session is forgotten or whose router is revoked, and routes to ends that no
-    /// longer have the address.
+    /// Drops ends with a forgotten session or a revoked router, and routes to ends that no longer
+    /// have the address.
     fn follow(&mut self) {
         let (sessions, net) = (&self.serving.sessions, &self.serving.net);
         self.ends.retain(|id, end| match (sessions.find(*id), net) {

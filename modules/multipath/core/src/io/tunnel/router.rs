@@ -27,7 +27,7 @@ use lines::{Lines, SessionTunnel};
 
 /// Shortest interval of counting bytes.
 const COUNT: Micros = 500_000;
-/// Time for which a former tunnel still receives.
+/// Time for which an old tunnel still receives.
 const LINGER: Micros = 2_000_000;
 
 /// The router's end of all tunnels.
@@ -45,7 +45,7 @@ struct End<'a> {
     lines: Lines,
     /// The tunnel of the present session is the last.
     tunnels: Vec<SessionTunnel>,
-    /// Time at which former tunnels end.
+    /// Time at which old tunnels end.
     leaves: Option<Micros>,
     /// Time of the last count of bytes.
     counted: Micros,
@@ -128,7 +128,7 @@ impl End<'_> {
         self.tell();
     }
 
-    /// Creates a tunnel for a new session, beside the one that works.
+    /// Creates a tunnel for a new session, in addition to the working one.
     fn meet(&mut self, meeting: &ActiveSession) -> io::Result<()> {
         self.count(self.clock.now());
         self.take_addresses(&meeting.welcome)?;
@@ -144,7 +144,7 @@ impl End<'_> {
         Ok(())
     }
 
-    /// Gives the device the partner's addresses, and removes former ones.
+    /// Sets the partner's addresses on the device, and removes old ones.
     fn take_addresses(&mut self, welcome: &Welcome) -> io::Result<()> {
         let failed = |error: kernel::io::RequestError| io::Error::other(error);
         let four = welcome.tunnel4.map(|(address, _)| address.into());
@@ -160,7 +160,7 @@ impl End<'_> {
             device.remove_address(*address).map_err(failed)?;
         }
         if !former.is_empty() {
-            // Conversations have the former addresses, which the partner no longer accepts.
+            // Conversations have the old addresses, which the partner no longer accepts.
             forget_tunnelled();
         }
         for address in wanted.map_err(io::Error::other)? {
@@ -286,13 +286,13 @@ impl End<'_> {
         }
     }
 
-    /// Reports the health of the paths, and ends former tunnels once the new one works.
+    /// Reports the health of the paths, and ends old tunnels once the new one works.
     fn tell(&mut self) {
         let mut health = BTreeMap::new();
         let used = self.used();
         for (number, address, device) in self.lines.all() {
             let used = used.and_then(|used| self.tunnels[used].health(number));
-            // A new tunnel does not know yet what its predecessor knew.
+            // A new tunnel does not have the measurements of its predecessor yet.
             let known = || self.tunnels.iter().rev().find_map(|it| it.health(number));
             if let Some(now) = used.or_else(known) {
                 health.insert(address, now);

@@ -1,4 +1,4 @@
-//! Rules that packets come by before conntrack.
+//! Rules that packets reach before conntrack.
 
 use std::slice;
 

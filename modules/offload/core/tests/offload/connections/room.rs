@@ -97,7 +97,8 @@ fn with_zones_nothing_is_taken_over_while_something_is_forgotten() {
     // A connection with the tuple of the forgotten one, in another zone.
     rig.connection(&in_zone(3, 5, "10.0.0.2:1", UP));
     assert_eq!(rig.known(), []);
-    // Installed with one that is not remembered beside it: declined for as long as it lives.
+    // Installed while another connection with this tuple is not remembered: declined for its whole
+    // life.
     let mut rig = Rig::new(Settings {
         max_declined: 1,
         ..Settings::default()

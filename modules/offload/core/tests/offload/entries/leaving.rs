@@ -11,7 +11,7 @@ const DEFAULTS: Policy = Policy {
     long: 432_000,
     short: 300,
 };
-/// TCP_CONNTRACK_TIME_WAIT, and what it is given, seconds.
+/// TCP_CONNTRACK_TIME_WAIT, and its timeout in seconds.
 const TIME_WAIT: (u8, u32) = (7, 120);
 
 /// Ways in which conntrack comes to report nothing of an entry.
@@ -103,8 +103,8 @@ fn one_that_closed_without_a_word_is_not_kept_by_the_last_word_either() {
     }
 }
 
-/// A rule, a mark or a limit leaves it to the kernel while it moves: that has seen little of it,
-/// and its window stands far behind.
+/// A rule, a mark or a limit leaves a moving connection to the kernel: the kernel has seen little
+/// of its traffic, and the kernel's window lags far behind.
 #[test]
 fn what_is_given_back_has_what_the_kernel_alone_would_give_it() {
     let stream = Policy {

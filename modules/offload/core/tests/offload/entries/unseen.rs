@@ -72,7 +72,7 @@ fn an_entry_whose_packets_are_not_seen_is_not_kept() {
     }
 }
 
-/// Packets come from one side only, and never prove: NAT is gone, and there is no answer.
+/// Packets come from one side only, and never prove: NAT is missing, and there is no answer.
 #[test]
 fn nor_is_one_whose_packets_come_to_nothing() {
     for (is_tcp, policy) in POLICIES {
@@ -148,7 +148,7 @@ fn a_connection_that_is_seen_again_is_taken_over_again() {
     world.rest(bound(30));
 }
 
-/// Weir stops just after rules changed, when nothing is known of what conntrack sees.
+/// Weir stops just after rules changed, while it is unknown whether conntrack sees the packets.
 #[test]
 fn what_moved_last_is_told_at_the_end_after_a_change_of_rules() {
     let policy = Policy {
@@ -166,7 +166,7 @@ fn what_moved_last_is_told_at_the_end_after_a_change_of_rules() {
     assert!(world.beside.expires >= world.alone.expires, "{out:?}");
 }
 
-/// Rules that change all the time leave entries what they would have.
+/// With constant changes of rules, entries keep the timeouts that they would have without weir.
 #[test]
 fn changes_of_rules_end_no_entry_that_packets_renew() {
     for (is_tcp, policy) in POLICIES {

@@ -7,7 +7,7 @@ use weir_offload_core::{Action, FlowId, Millis, Reading, Settings};
 
 use crate::common::{Rig, tcp, udp};
 
-/// Simulated time goes on by this.
+/// Step of the simulated time.
 pub(crate) const STEP: Millis = 50;
 /// A connection that is up.
 pub(crate) const UP: u32 = status::CONFIRMED | status::SEEN_REPLY | status::ASSURED;
@@ -33,7 +33,7 @@ pub(crate) struct Entry {
     pub(crate) unacknowledged: [bool; 2],
 }
 
-/// A packet: direction, the end of its data, what it acknowledges.
+/// A packet: direction, the end of its data, the acknowledged position.
 pub(crate) type Packet = (usize, u32, u32);
 
 impl Entry {
@@ -54,8 +54,8 @@ impl Entry {
     pub(crate) fn see(&mut self, (d, end, ack): Packet, now: Millis) -> bool {
         let before = self.assured;
         let given = if self.tcp {
-            // Of what it did not see the data of it takes nothing in (tcp_in_window), as windows
-            // are not checked.
+            // Conntrack accepts data that it did not see (tcp_in_window), as windows are not
+            // checked.
             if ack <= self.end[1 - d] {
                 if end > self.end[d] {
                     self.end[d] = end;
@@ -97,8 +97,8 @@ pub(crate) struct World {
     pub(crate) told: Vec<(Millis, u32)>,
     /// Conntrack sees the packets that it is shown, and those of the kernel alone.
     pub(crate) seen: bool,
-    /// A packet that the kernel sent on proves; otherwise it comes to nothing there, or goes where
-    /// nothing is proven.
+    /// A packet that the kernel sent on proves; otherwise the kernel drops the packet, or sends it
+    /// where nothing is proven.
     pub(crate) proves: bool,
     /// Weir left it to the kernel.
     pub(crate) left: bool,
@@ -250,7 +250,7 @@ impl World {
         })
     }
 
-    /// Time goes on, and the entry lives.
+    /// Advances the time and keeps the entry alive.
     pub(crate) fn pass(&mut self, time: Millis) {
         for _ in 0..time / STEP {
             if self.rig.now + STEP < self.ticked + 250 {
@@ -283,7 +283,7 @@ impl World {
         self.apply(&out);
     }
 
-    /// An exchange of this length: a request, data, and what acknowledges them.
+    /// Runs an exchange of this length: a request, data, and acknowledgements.
     pub(crate) fn exchange(&mut self, time: Millis) {
         let tcp = self.alone.tcp;
         let mut left = time;

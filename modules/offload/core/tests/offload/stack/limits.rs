@@ -112,7 +112,7 @@ fn a_shaper_on_what_stands_on_a_port_keeps_what_leaves() {
     );
 }
 
-/// An offloading card encrypts what has macsec's mark, which weir's packets do not have.
+/// An offloading card encrypts packets with macsec's mark, which weir's packets do not have.
 #[test]
 fn nothing_leaves_where_macsec_stands() {
     let macsec = |lower| Link {
@@ -284,7 +284,7 @@ fn what_is_on_a_ppp_device_is_so_for_pppoe_on_every_port() {
     let mut off = home_router();
     off.settings.ports.insert("ppp0".into(), Hook::Off);
     assert_eq!(flags(&off), [(false, false); 2]);
-    // On what stands on it, too.
+    // Also for its upper devices.
     let vrf = of_kind(30, "red", "vrf");
     let world = World::of(&[
         link(ETH0, "eth0"),

@@ -87,7 +87,7 @@ fn ports_of_a_switch_are_ports_and_its_conduit_is_left_alone() {
             .hint()
             .contains("not been tried on hardware")
     );
-    // A switch port whose conduit is not here is a device like others; a conduit whose ports are
+    // A switch port without its conduit here is an ordinary device; a conduit whose ports are
     // elsewhere is not.
     let alone = World::of(&[of_kind(4, "lan1", "dsa")]);
     assert_eq!(alone.plan(4).hook, Hook::Xdp);
@@ -115,7 +115,7 @@ fn a_conduit_is_the_port_where_the_user_asks_for_it() {
             assert!(world.plan(ETH0).floods);
         }
     }
-    // Until it is looked at, its ports are not attached to for a moment.
+    // Until the conduit has been examined, weir does not attach to its ports.
     let world = switch("dsa", Some("mtk"), Some(Hook::Xdp));
     let common = facts();
     let devices: Vec<Device<'_>> = world

@@ -1,4 +1,4 @@
-//! Devices as they stand on each other, and the plans for their ports.
+//! Devices above one another, and the plans for their ports.
 
 use std::collections::BTreeMap;
 

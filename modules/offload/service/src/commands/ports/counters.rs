@@ -1,4 +1,4 @@
-//! `weir ports --counters`: what went through each device.
+//! `weir ports --counters`: traffic of each device.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -84,7 +84,7 @@ fn in_order(ports: &[Port]) -> Vec<(bool, &Port)> {
     let mut order = Vec::new();
     let mut named = HashSet::new();
     for first in &lowest {
-        // The ports of this group, and behind them what stands on any of them.
+        // The ports of this group, followed by their upper devices.
         let (mut group, mut uppers) = (Vec::new(), Vec::new());
         let mut todo = vec![*first];
         while let Some(port) = todo.pop() {

@@ -1,4 +1,4 @@
-//! Vouchers whose time passes only while a device is on-line.
+//! Vouchers whose time passes only while a device is online.
 
 use super::*;
 use crate::guests::voucher_record::LOOK;

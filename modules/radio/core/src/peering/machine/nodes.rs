@@ -62,7 +62,7 @@ impl Nodes {
         self.peers.insert(mac, peer);
     }
 
-    /// Forgets a node that is no peer.
+    /// Removes a node that is not a peer.
     pub fn remove(&mut self, mac: &Mac) {
         self.peers.remove(mac);
     }
@@ -236,7 +236,7 @@ impl Nodes {
             let heard = idle < inactive && now.saturating_sub(idle) > link.since;
             link.confirmed = (!heard).then_some(now);
         } else {
-            // Beacons may be lost among those of a flood: what has the key is from it, too.
+            // Beacons may be lost in a flood: frames under the key are also from the node.
             peer.seen = peer.seen.max(now.saturating_sub(idle));
         }
         if idle >= inactive && !clear {

@@ -234,7 +234,7 @@ impl Air {
         self.said(from, &frame);
     }
 
-    /// All but one hear a beacon.
+    /// Delivers a beacon to all nodes but the sender.
     pub fn said(&mut self, from: usize, frame: &[u8]) {
         let beacon = Beacon::read(frame).expect("a beacon");
         for to in 0..self.nodes.len() {

@@ -40,8 +40,8 @@ fn read(octets: &str) -> Beacon {
 #[test]
 fn what_it_can_do_at_2_4_ghz() {
     let able = read(TWO).abilities;
-    // 1, 2, 5.5, 11, 6, 9, 12, 18, and the rest in the other element. 0xfb: who knows no other way
-    // to a key than SAE's of one pass may not come, which is no rate.
+    // 1, 2, 5.5, 11, 6, 9, 12, 18, and the others in the other element. 0xfb is not a rate, but a
+    // requirement: SAE with hash-to-element only.
     let rates = [
         0x82, 0x84, 0x8b, 0x96, 0x0c, 0x12, 0x18, 0x24, 0x30, 0x48, 0x60, 0x6c,
     ];

@@ -24,7 +24,7 @@ fn foreign(number: u8) -> Vec<u8> {
 fn heard(air: &mut Air, frames: &[Vec<u8>], time: u64) {
     for _ in 0..time / 100 {
         for frame in frames {
-            // The sender is none of the nodes, so all receive the frame.
+            // The sender is not one of the nodes, so all receive the frame.
             air.said(usize::MAX, frame);
         }
         air.run(100);
@@ -134,8 +134,8 @@ fn who_can_prove_itself_is_never_taken_in_clear() {
     air.run(1000);
     assert!(air.is_whole());
     assert!(air.nodes.iter().all(|node| node.keys.len() == 2));
-    // A stranger repeats beacons without the element in their names: while they are peers, after
-    // they are gone, and after they were forgotten.
+    // An attacker repeats beacons without the element in their names: while they are peers, after
+    // they have left, and after they were forgotten.
     let bare = [foreign(1), foreign(2), foreign(3)];
     heard(&mut air, &bare, 3000);
     assert!(air.is_whole());

@@ -33,7 +33,7 @@ fn what_nobody_knows_for_long_is_taken_back() {
     };
     assert_eq!(unknown(9, 20 * MBIT), Some(20 * MBIT));
     assert_eq!(unknown(10, 20 * MBIT), None);
-    // Of what was before, nothing is left.
+    // Earlier readings have no influence any more.
     assert_eq!(unknown(0, 6 * MBIT), Some(6 * MBIT));
 }
 

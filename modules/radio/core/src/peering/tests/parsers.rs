@@ -21,7 +21,7 @@ fn a_beacon_of_hostapd() {
     elements.extend(own.octets());
     let read = Beacon::read(&beacon(mac(1), SSID, &elements)).expect("a beacon");
     assert_eq!((read.mac, &read.ssid[..]), (mac(1), SSID));
-    // 0xff: who cannot do HT may not come, which is no rate.
+    // 0xff is not a rate, but a requirement: only stations with HT.
     let rates = [0x82, 0x84, 0x8b, 0x96, 0x30, 0x48];
     assert_eq!(read.abilities.rates, rates);
     assert_eq!(read.abilities.ht, [1; 26]);

@@ -215,7 +215,7 @@ fn why_one_waits_and_since_when_one_is_a_peer_is_told() {
     air.run(130_000);
     assert!(air.nodes[0].keys.len() > 1);
     assert_eq!(told(&air), (None, since));
-    // A node that left is no longer a peer.
+    // A node that left is not a peer any more.
     air.signal = -90;
     air.run(10_000);
     assert_eq!(told(&air), (Some(WaitReason::Faint), None));
@@ -285,8 +285,8 @@ fn a_bare_bridge_has_one_peer_and_says_why() {
     assert!(attach::LOOP.contains("loop"));
 }
 
-/// 2,000 access points with our name: of some the element is forged, others say again what an
-/// honest node said, or claim to be us.
+/// 2,000 access points with our name: some forge the element, others repeat beacons of an honest
+/// node, or claim to be this node.
 #[test]
 fn a_flood_is_not_remembered_and_honest_peers_stay() {
     let mut air = Air::usual(2);

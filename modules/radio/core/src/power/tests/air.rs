@@ -85,9 +85,9 @@ pub struct Air {
     /// True if the driver reports the signal of acknowledgements, which stations send with 20 dBm.
     pub acks: bool,
     set: u64,
-    /// When the controller wants to be asked again.
+    /// Time of the controller's next call.
     asked: u64,
-    /// To the first station: what arrived, bits, and the airtime of it, ms.
+    /// To the first station: bits that arrived, and their airtime, ms.
     sent: (f64, f64),
 }
 

@@ -8,7 +8,7 @@ use crate::power::{Controller, PowerLevels, Predecessor, Settings};
 const WARM: u64 = 3000;
 const TIME: u64 = 20_000;
 const PIECE: u64 = 100;
-/// 2 Mbit/s in frames of 1,400 octets.
+/// 2 Mbit/s in frames of 1,400 bytes.
 const FRAMES: f64 = 178.0;
 /// Chances of so many seeds are tried.
 const SEEDS: u64 = 9;
@@ -56,8 +56,8 @@ fn medians(way: Way, mut begin: impl FnMut() -> Box<dyn FnMut(&mut Air)>) -> (f6
     )
 }
 
-/// Rates that climb step by step, and few frames, make what is seen worse than what could be: a
-/// search that believes it goes down too far.
+/// With slowly adapting rates and few frames, measured throughput is below the possible one: a
+/// search that relies on it steps down too far.
 #[test]
 fn rate_control_that_climbs_does_not_mislead() {
     let powers = || PowerLevels::between(1, 20, 2).powers().to_vec();

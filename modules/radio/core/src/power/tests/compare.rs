@@ -1,4 +1,4 @@
-//! Ours beside the logic that was before it, in scenarios of `weir bench radio`, in a moment.
+//! Compares weir's search with the earlier logic, in scenarios of `weir bench radio`.
 
 use super::air::Air;
 use crate::power::{Controller, PowerLevels, Predecessor, Settings};
@@ -23,7 +23,7 @@ const SCENARIOS: [(&str, Way); 7] = [
     }),
 ];
 
-/// The share of what the greatest power carries, and the mean power, mW.
+/// Returns the share of the greatest power's throughput, and the mean power, mW.
 fn run(way: Way, frames: f64, lags: bool, mut piece: impl FnMut(&mut Air)) -> (f64, f64) {
     let mut air = Air::of(&[way(0.0)]);
     air.all[0].frames = frames;

@@ -8,8 +8,8 @@ const STATIONS: u32 = 50;
 /// Duration of the search, ms.
 const TIME: u64 = 600_000;
 
-/// Fifty stations are looked at no more than fifty times a second, mostly 22 times. What that takes
-/// of a processor is printed: readings are made up, so that it is the search alone.
+/// Fifty stations are read at most fifty times a second, mostly 22 times. The test prints the
+/// processor time; readings are simulated, so the time is that of the search alone.
 #[test]
 fn fifty_stations_are_looked_at_now_and_then() {
     let powers = (0..=20).step_by(2).collect();
@@ -38,7 +38,7 @@ fn fifty_stations_are_looked_at_now_and_then() {
         now += control.soon();
     }
     took.sort();
-    // The median: what else the machine did meanwhile is not in it.
+    // The median excludes other work of the machine.
     let one = took[took.len() / 2].as_secs_f64();
     let looks = took.len() as f64 * 1000.0 / TIME as f64;
     println!(

@@ -24,7 +24,8 @@ fn mac(number: u8) -> Mac {
     Mac([2, 0, 0, 0, 0, number])
 }
 
-/// The near one does not get what the far one needs, which it would of the device.
+/// The near station does not get the power that the far station needs, which it would get with one
+/// power for the device.
 #[test]
 fn who_is_near_is_sent_to_with_less() {
     let losses = [60.0, 75.0, 86.0];

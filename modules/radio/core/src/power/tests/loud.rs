@@ -6,7 +6,7 @@ use crate::power::{Controller, PowerLevels, Reason, Settings};
 const TIME: u64 = 20_000;
 
 /// Runs a station behind this loss, dB, received at `ack` dBm. Returns the first power tried, the
-/// last one, and the share of what the full power carries.
+/// last one, and the share of the full power's throughput.
 fn run(loss: f64, ack: i8, seed: u64) -> (i32, i32, f64) {
     let mut air = Air::of(&[loss]).seeded(seed);
     air.all[0].frames = 178.0;

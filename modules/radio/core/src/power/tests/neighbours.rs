@@ -1,5 +1,5 @@
-//! Two access points on a channel that disturb each other while each receives the other: little is
-//! sent then, and losses come in bursts.
+//! Two access points on a channel that disturb each other while each receives the other: few frames
+//! are sent then, and losses occur in bursts.
 
 use super::air::Air;
 use crate::power::{Controller, PowerLevels, Settings};
@@ -49,7 +49,7 @@ fn run(seed: u64, (busy, loses): (f64, f64), acks: bool, controls: bool) -> (f64
     (arrived as f64, (before[1] - before[0]) / 2.0 / 5000.0)
 }
 
-/// Of all seeds: the share of what all of the power carries, and the power.
+/// Mean over all seeds: the share of the full power's throughput, and the power.
 fn mean(air: (f64, f64), acks: bool) -> (f64, f64) {
     let (mut carried, mut could, mut power) = (0.0, 0.0, 0.0);
     for seed in 1..=SEEDS {
@@ -74,7 +74,7 @@ fn power_goes_down_soon_where_a_neighbour_disturbs() {
         let told = format!("{busy} of the time {loses}: {share:.2} with {power:.1} mW");
         println!("{told}");
         assert!(share >= 1.1 && power <= most, "{told}");
-        // The driver tells that the stations are near.
+        // The driver reports that the stations are near.
         let (share, power) = mean((busy, loses), true);
         let told = format!("{told}; loud: {share:.2} with {power:.1} mW");
         println!("{told}");

@@ -1,9 +1,9 @@
-//! The log as a picture.
+//! The log as a plot.
 
 use super::air::Air;
 use crate::power::{Controller, Settings, plot};
 
-/// Written where `WEIR_PICTURES` says, to be looked at.
+/// Written to the folder in `WEIR_PICTURES`, for inspection.
 #[test]
 fn a_search_is_drawn() {
     let mut air = Air::of(&[83.0]);

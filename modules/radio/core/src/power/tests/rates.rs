@@ -7,7 +7,7 @@ use super::air::RATES;
 /// Of a window, and from one frame at another rate to the next, ms.
 const WINDOW: u64 = 50;
 const SAMPLE: u64 = 20;
-/// `MINSTREL_AVG_COEFF1` to 3: what is new, and the two results before it.
+/// `MINSTREL_AVG_COEFF1` to 3: weights of the new value, and of the two results before it.
 const FILTER: [f64; 3] = [0.287, 1.287, -0.574];
 /// More than this of the tries is as good as all of them.
 const ALL: f64 = 0.9;
@@ -24,7 +24,7 @@ struct Rate {
 
 /// Result of a frame.
 pub struct Sent {
-    /// Tries beside the first.
+    /// Retries after the first try.
     pub retries: u32,
     pub here: bool,
     /// The rate of the last try, Mbit/s.
@@ -116,7 +116,7 @@ impl RateControl {
         }
     }
 
-    /// A frame goes out. `arrives`: the share of tries at each rate that do.
+    /// Sends a frame. `arrives`: the share of successful tries at each rate.
     pub fn send(
         &mut self,
         now: u64,

@@ -101,7 +101,7 @@ fn power_goes_down_by_strides_and_level_by_level_after_it_was_not_enough() {
     assert_eq!(steepest(after), Some(2));
 }
 
-/// Too few frames for a watch tell nothing of a little less; that nothing arrives they do.
+/// Too few frames for a watch do not show a small loss, but they show a total loss.
 #[test]
 fn a_wall_is_seen_by_few_frames() {
     let (mut air, mut control) = (Air::of(&[60.0]), control());
@@ -174,7 +174,7 @@ fn after_a_wall_rates_are_waited_for() {
     assert!(next.at >= wall + 1000, "{wall}: {next:?}");
 }
 
-/// A trial of far too little is no wall: what was enough still is.
+/// A trial of far too little power is not a wall: the sufficient power stays sufficient.
 #[test]
 fn a_trial_that_fails_goes_back_to_what_is_enough() {
     let mut air = Air::of(&[83.0]);
@@ -198,7 +198,7 @@ fn looks_that_do_not_differ_are_one() {
     assert_eq!((both.throughput, both.frames), (102.0, 40));
     assert!(both.error < first.error, "{both:?}");
     assert_eq!(first.with(&look(110.0, 3.0, 20), 1.6), None);
-    // Old looks do not outweigh new ones.
+    // Old samples do not outweigh new ones.
     let long = look(100.0, 3.0, 100_000).with(&then, 1.6).unwrap();
     assert!(long.throughput > 100.4, "{long:?}");
 }

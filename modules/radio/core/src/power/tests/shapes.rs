@@ -97,7 +97,7 @@ fn estimates_are_as_sure_as_they_are_many() {
     };
     let (few, many) = (tally(5, 1, 2), tally(500, 100, 4));
     assert!(few.error > 5.0 * many.error, "{few:?} {many:?}");
-    // 54 Mbit/s and 0.18 ms for a frame beside its 1200 octets.
+    // 54 Mbit/s and 0.18 ms per frame in addition to its 1200 bytes.
     let all = tally(1000, 0, 2).throughput;
     assert!((all - 26_832.0).abs() < 1.0, "{all}");
     let half = tally(1000, 1000, 2);

@@ -25,10 +25,10 @@ pub struct Announcer {
 }
 
 impl Announcer {
-    /// Begins to say what this machine has to.
+    /// Begins to announce this node.
     ///
     /// # Errors
-    /// hostapd does not do it.
+    /// hostapd refuses.
     pub fn open(mut hostapd: Option<Hostapd>, machine: &Machine) -> io::Result<Self> {
         let element = machine.element().octets();
         hostapd.as_mut().map_or(Ok(()), |it| it.say(&element))?;

@@ -82,7 +82,7 @@ impl AccessPoint for MadeUp {
     }
 }
 
-/// Runs the access point under a worker that controls it, until `look` is through.
+/// Runs the access point under a worker that controls it, until `look` returns.
 fn controlled(look: impl FnOnce(&MadeUp, &Shared)) {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.expect("a runtime");

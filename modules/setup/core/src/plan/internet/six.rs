@@ -8,8 +8,8 @@ use crate::plan::report::Report;
 use crate::plan::zones::{zone, zone_of};
 use crate::plan::{Config, is_enabled, words};
 
-/// Requests IPv6, or stops that. `known` is the uplink if its kind stays; `former` and `device` are
-/// the devices of the uplink before and now.
+/// Requests IPv6, or stops requesting it. `known` is the uplink if its kind stays; `former` and
+/// `device` are the devices of the uplink before and now.
 pub(super) fn ipv6(
     internet: &Internet,
     known: Option<&Internet>,
@@ -22,7 +22,7 @@ pub(super) fn ipv6(
     let stays = known.is_some_and(|known| known.ipv6 == internet.ipv6);
     if internet.kind == Uplink::Pppoe && !stays {
         let known = config.get("network", "wan", "ipv6");
-        // `auto` is what OpenWrt has for yes.
+        // `auto` is OpenWrt's value for yes.
         if !(wanted && matches!(known.as_deref(), Some("1" | "auto"))) {
             let word = if wanted { "1" } else { "0" };
             config.set("network", "wan", "ipv6", word);
@@ -57,8 +57,8 @@ pub(super) fn ipv6(
     }
 }
 
-/// Adds an interface of the uplink to the zone outside, unless another zone holds it. If there is
-/// no such zone, only a new uplink makes one.
+/// Adds an interface of the uplink to the zone outside, unless another zone contains it. If the
+/// zone is missing, only a new uplink creates one.
 pub(super) fn outside(config: &mut Config, interface: &str, is_new: bool) {
     let holds = |zone: &Section| words(zone, "network").iter().any(|name| name == interface);
     let is_held = config.of_type("firewall", "zone").any(holds);

@@ -1,4 +1,4 @@
-//! Notes of what weir made of ports.
+//! Marks of the port uses that weir configured.
 
 use super::request::Refusal;
 use super::roles::{MARK, PortRole, safe};
@@ -13,7 +13,7 @@ pub fn mark(config: &Config, device: &str) -> Result<String, Refusal> {
     Ok(mark)
 }
 
-/// Notes what weir made of a port, and where it was among those of the LAN.
+/// Records the use that weir gave a port, and the port's position in the LAN.
 pub fn note(config: &mut Config, device: &str, used: PortRole, place: Option<usize>) {
     let mark = format!("cable_{}", safe(device));
     config.section("network", &mark, MARK);

@@ -113,7 +113,7 @@ pub fn wrong(wish: &PortRequest, all: &[PortRequest]) -> Option<Refusal> {
     Some(Refusal::Vxlan(device.clone(), number))
 }
 
-/// Checks the name of a port (`dev_valid_name` of the kernel, and what UCI's lists can have): no
+/// Checks the name of a port (`dev_valid_name` of the kernel, and the limits of UCI's lists): no
 /// program takes the name for an option.
 fn is_device(name: &str) -> bool {
     let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_');

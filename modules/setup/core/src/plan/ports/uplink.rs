@@ -131,7 +131,7 @@ fn make_wan(wish: &PortRequest, config: &mut Config, facts: &Facts) -> Result<()
     Ok(())
 }
 
-/// Takes a port from the uplink: removes what weir made, and keeps the rest.
+/// Removes a port from the uplink, with weir's own settings; keeps other settings.
 pub fn leave_wan(config: &mut Config, device: &str) -> Result<(), Refusal> {
     for name in ["wan6", "wan"] {
         let Some(own) = config.get("network", name, "device") else {

@@ -6,7 +6,7 @@ use crate::choices::{Network, NetworkUsers, Security};
 use crate::plan::{text, words};
 
 /// Returns the users of an access point's network, if the wizard knows the access point. The wizard
-/// leaves access points alone that stand in another network, or peer with others.
+/// leaves access points alone in another network, or peer with others.
 pub(crate) fn whom(section: &Section) -> Option<NetworkUsers> {
     let mode = text(section, "mode");
     // Since 25.12 one network may be of several radios at once (multi-link operation).

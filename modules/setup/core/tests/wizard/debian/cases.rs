@@ -1,4 +1,4 @@
-//! Whole routers, and what is refused.
+//! Whole routers, and refusals.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -97,7 +97,7 @@ fn options_for_tags_and_devices_by_the_beginning_of_their_mac() {
     }
 }
 
-/// Refusals: a beginning, the rest, the reported option, and a word of the expected form.
+/// Refusals: the start of a case, its end, the reported option, and a word of the expected form.
 const REFUSED: [[&str; 4]; 14] = [
     [
         DIALS,
@@ -310,7 +310,7 @@ fn services_are_told_in_order() {
             "systemctl restart dnsmasq.service",
         ]
     );
-    // A device that is there is made anew, and a new one made.
+    // An existing device is created again, and a new one created.
     let bridge = || Netdev("br-lan".into());
     assert_eq!(
         told(&[bridge()], &[bridge(), Network, radio()]),

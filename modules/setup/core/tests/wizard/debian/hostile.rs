@@ -25,7 +25,7 @@ fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', "'\\''"))
 }
 
-/// The places in a case where a value stands.
+/// Returns the positions of values in a case.
 fn places(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut places = Vec::new();
     let mut at = 0;
@@ -96,7 +96,7 @@ fn words() -> BTreeSet<String> {
     words
 }
 
-/// Text that would be more than a value, where it is not looked at.
+/// Text that would be more than a value if it were not checked.
 fn hostile() -> impl Strategy<Value = String> {
     let marks = prop::sample::select(vec![
         "\n",

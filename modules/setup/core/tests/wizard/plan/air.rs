@@ -90,7 +90,7 @@ fn the_radio_is_found_that_has_the_channel() {
     assert_eq!(nowhere, off("mesh.channel", "40"));
 }
 
-/// Access points look out for radar, and those that peer are some.
+/// Access points detect radar, and peering access points do so too.
 #[test]
 fn an_access_point_may_be_where_radar_is() {
     let mut facts = told("DE");

@@ -8,7 +8,7 @@ use super::{document, facts, fresh, good, lines};
 const ZONES: &str = "config defaults\n\toption input 'ACCEPT'\n";
 
 /// An access point: `network.lan` has another router for its gateway. `firewall` is its firewall,
-/// `network` what stands in `network` beside that.
+/// `network` the further content of `network`.
 fn access_point(firewall: &str, network: &str) -> Config {
     let fresh = fresh("24.10");
     let others = fresh
@@ -129,8 +129,8 @@ fn any_uplink_will_do() {
     }
 }
 
-/// A router that routes without zones: they would translate all of the LAN's addresses, and keep
-/// out the administrator at the uplink. Guests take them, to be kept apart.
+/// A router that routes without zones: zones would translate all of the LAN's addresses, and lock
+/// the administrator out at the uplink. Guests need zones for their isolation.
 #[test]
 fn rules_make_no_zones() {
     let zone = format!("{ZONES}config zone\n\toption name 'wan'\n\toption masq '1'\n");

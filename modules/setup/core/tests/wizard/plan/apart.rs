@@ -319,7 +319,7 @@ fn the_port_of_a_tunnel_made_by_hand_is_not_forwarded() {
     );
 }
 
-/// The provider's network is a part of what is reached by it.
+/// The provider's network is part of the networks behind it.
 #[test]
 fn a_fixed_uplink_may_be_in_a_network_that_it_leads_to() {
     let mut config = fresh("24.10");

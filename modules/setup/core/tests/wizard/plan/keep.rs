@@ -95,8 +95,8 @@ fn nor_does_what_is_exported_without_secrets() {
     }));
 }
 
-/// A change of one thing, and the options that it may change: a `*` stands for anything. `None`
-/// where a router has no such thing.
+/// A change of one thing, and the options that it may change: `*` matches any text. `None` if a
+/// router lacks the thing.
 type Change = fn(&mut Choices, &Config) -> Option<Vec<&'static str>>;
 
 const CHANGES: [(&str, Change); 17] = [
@@ -241,7 +241,7 @@ fn matches(address: &str, pattern: &str) -> bool {
     }
 }
 
-/// Secrets of a router, and whose they are.
+/// Secrets of a router, with their owners.
 fn secrets(config: &Config) -> BTreeSet<(String, String, String)> {
     const SECRETS: [&str; 9] = [
         "password",
@@ -560,7 +560,7 @@ fn a_tunnel_made_by_hand_stays_and_the_wizards_own_has_another_name() {
     );
 }
 
-/// A port and a network that two tunnels have already are no reason to refuse another client.
+/// If two existing tunnels share a port and a network, another client is not refused.
 #[test]
 fn a_tunnel_that_is_there_is_not_judged_again() {
     let text = format!("[wireguard]\non = true\nprivate_key = \"{PRIVATE}\"\n");
@@ -688,7 +688,7 @@ fn networks_of_one_name_on_one_radio_keep_their_keys_apart() {
                 "{second}"
             );
         }
-        // A third one is one too many, wherever it stands.
+        // A third one is one too many, at any position.
         let third = with(|all| {
             all[1].key = Some("another key".to_owned());
             let key = Some("key of the third".to_owned());

@@ -1,4 +1,4 @@
-//! Lists of a document: a missing one leaves what is there, an empty one means none.
+//! Lists of a document: a missing list changes nothing, an empty list removes all entries.
 
 use weir_setup_core::choices::Choices;
 use weir_setup_core::plan::Config;

@@ -60,7 +60,7 @@ fn gateway_and_name_server_that_are_the_router_follow() {
         assert_eq!(options, [after]);
         assert_eq!(left(&plan), [""; 0], "{before}");
     }
-    // Others beside them stay where they are, in any section.
+    // Other addresses stay unchanged, in any section.
     let many = format!(
         "{POOL}\tlist dhcp_option '44,10.0.0.1'\n\tlist dhcp_option '3,192.168.1.1'\n\
          \tlist dhcp_option '6,10.0.0.1'\nconfig tag 'voip'\n\

@@ -57,7 +57,7 @@ fn servers_that_the_wizard_does_not_offer_are_kept() {
         let dns = read(&asking(options)).dns.unwrap();
         assert_eq!(dns.server, DnsServer::Provider, "{options}");
     }
-    // Another router keeps what it has.
+    // Another router keeps its settings.
     let own = asking("\toption noresolv '1'\n\tlist server '9.9.9.9'\n");
     let plan = good(&document("[dns]\nserver = \"kept\""), &own, &facts(24));
     assert_eq!(lines(&own, &plan.config), [""; 0]);

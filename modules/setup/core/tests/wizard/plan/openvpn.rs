@@ -1,4 +1,4 @@
-//! A way in by OpenVPN, and who may come in by it.
+//! Remote access by OpenVPN, and its clients.
 
 use super::{RELEASES, document, facts, fresh, good, lines, refused, said};
 use weir_setup_core::choices::{Choices, OpenVpnClient};
@@ -103,7 +103,8 @@ fn another_network_inside_is_another_state_of_the_server() {
     assert_eq!(lines(&second, &again), [""; 0]);
 }
 
-/// On an upgrade to 25.12 OpenWrt copies the server to netifd's package; clients' list comes apart.
+/// On an upgrade to 25.12 OpenWrt copies the server to netifd's package; the list of clients is
+/// split.
 #[test]
 fn a_router_that_becomes_the_next_release_keeps_its_clients() {
     let facts = facts(25);

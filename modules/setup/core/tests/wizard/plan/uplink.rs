@@ -75,7 +75,7 @@ fn the_default_port_of_the_internet_is_none_of_a_bridge_either() {
                 "{text}\n{network}"
             );
         }
-        // Without an uplink there is nothing to keep apart.
+        // Without an uplink, nothing has to be separated.
         good(
             &document("[internet]\nkind = \"none\""),
             &config,
@@ -179,7 +179,7 @@ fn the_providers_vlan_is_below_a_bridge_of_the_old_form() {
             "+ network.wan_vlan.name='eth0.7'",
         ]
     );
-    // That is what is read back, and goes again.
+    // The wizard reads the choice back, and writes the same choice again.
     assert_eq!(
         weir_setup_core::read(&tagged).internet.unwrap().vlan,
         Some(7)

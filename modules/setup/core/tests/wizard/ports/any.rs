@@ -67,7 +67,7 @@ proptest! {
         }
     }
 
-    /// A port that goes out of the LAN, and comes back, leaves nothing behind but the note.
+    /// A port that leaves the LAN and returns leaves only the note.
     #[test]
     fn out_of_the_lan_and_back(
         port in 0..3_usize,

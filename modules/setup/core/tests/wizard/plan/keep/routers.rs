@@ -1,5 +1,5 @@
 //! Routers made of the options that OpenWrt documents: every protocol of an uplink, every
-//! encryption, each way to say which device is what.
+//! encryption, each form of assigning devices.
 
 use uci::Package;
 use weir_setup_core::plan::Config;
@@ -72,7 +72,7 @@ const PROTOCOLS: [&str; 52] = [
     "proto yggdrasil|private_key 0123456789abcdef",
 ];
 
-/// A way to say which device is what: options of the LAN and of the Internet, and sections besides.
+/// A form of assigning devices: options of the LAN and of the Internet, and further sections.
 struct Wiring {
     name: &'static str,
     board: &'static str,
@@ -227,7 +227,7 @@ alias|interface lan|proto static|ipaddr 192.168.99.1|netmask 255.255.255.0",
 interface wg1|proto wireguard|private_key yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=|listen_port 51822|+addresses 10.66.0.1/24",
 ];
 
-/// Encryptions (hostapd.sh, `wireless_vif_parse_encryption`), with what each needs.
+/// Encryptions (hostapd.sh, `wireless_vif_parse_encryption`), with their requirements.
 const ENCRYPTIONS: [&str; 36] = [
     "none",
     "open",
