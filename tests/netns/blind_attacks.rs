@@ -140,7 +140,7 @@ impl Conversation {
         Tap::open(self.lab.node(host)?, "eth0")?.send(&packet.bytes())
     }
 
-    /// Returns sequence numbers far from the connection's own: half the range off.
+    /// Returns sequence numbers far from the connection's own: half the range away.
     fn elsewhere(&mut self) -> Result<[u32; 2], Error> {
         let mut tap = Tap::open(self.lab.node("server")?, "eth0")?;
         self.say().map_err(Error::system("talk"))?;
@@ -168,7 +168,7 @@ fn mac(node: &Namespace, device: &str) -> Result<Mac, Error> {
 }
 
 /// The kernel alone treats forged FINs from both sides, a RST, and a FIN at the wrong port as
-/// invalid. Then one end closes its half, the other half goes on, and closes later.
+/// invalid. Then one end closes its half; the other half continues, and closes later.
 #[test]
 fn a_strangers_farewell_ends_nothing_and_that_of_both_ends_does() {
     scene::at_once(&WAYS, |by| {
@@ -291,7 +291,7 @@ fn an_abort_far_beyond_what_was_acknowledged_is_no_strangers() {
             let octets = told.split("bytes ").nth(1);
             Ok(octets.and_then(|t| t.split(' ').next()?.parse().ok()))
         };
-        // Little data may be in flight, as a busy machine stops and goes.
+        // Little data may be in flight, as a busy machine pauses.
         wait_until("much to be lost at once", LIMIT, || {
             server.nft(&format!(
                 "table ip lost {{ chain in {{ type filter hook prerouting priority -400; tcp \

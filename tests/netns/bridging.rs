@@ -96,7 +96,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Asserts that the transfer goes on, and that a running weir forwards it both ways.
+    /// Asserts that the transfer continues, and that a running weir forwards it in both directions.
     fn lives(&self, after: &str) -> Result<(), Error> {
         let alive = || {
             self.transfer.advance(ENOUGH, LIMIT)?;
@@ -215,7 +215,7 @@ fn arriving(scene: &Scene) -> Result<usize, Error> {
 }
 
 /// A rule about more than addresses takes effect at once, although another conversation of the same
-/// stations goes on and would prove their pair. Without the rule weir forwards as before.
+/// stations continues and would prove their pair. Without the rule weir forwards as before.
 #[test]
 fn a_rule_of_the_bridge_takes_effect_at_once() {
     at_once(&WAYS, |by| {

@@ -1,4 +1,5 @@
-//! Duplicated packets, whose copy may come first: the copy must not prove the path of the original.
+//! Duplicated packets, whose copy may arrive first: the copy must not prove the path of the
+//! original.
 
 use std::net::SocketAddr;
 use std::thread;

@@ -1,4 +1,4 @@
-//! Whatever happens to weir, the kernel goes on forwarding, and an ended weir leaves nothing.
+//! The kernel keeps forwarding, whatever happens to weir, and an ended weir leaves nothing.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -49,7 +49,7 @@ fn traces(router: &Namespace) -> Result<Vec<String>, Error> {
     Ok(found)
 }
 
-/// weir hangs, and the kernel forwards; weir goes on, and is killed.
+/// weir hangs, and the kernel forwards; weir continues, and is killed.
 #[test]
 fn silent_for_too_long_and_killed_with_xdp_attached() {
     check(|| {
@@ -95,7 +95,7 @@ fn silent_for_too_long_and_killed_with_xdp_attached() {
     });
 }
 
-/// weir hangs, rules change, weir goes on: it must process the change before it forwards the next
+/// weir hangs, rules change, weir continues: it must process the change before it forwards the next
 /// packet.
 #[test]
 fn what_changed_while_weir_hung_is_heard_before_anything_is_forwarded() {

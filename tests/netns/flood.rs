@@ -134,8 +134,8 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
     let pieces = 50;
     let (piece, ended) = (AtomicU32::new(0), AtomicBool::new(false));
     let came = thread::scope(|scope| -> Result<_, Error> {
-        // Runs beside the flood: a daemon of a debug build may take seconds to answer. Meanwhile
-        // the live conversations would be silent until weir forgets them.
+        // Runs in parallel to the flood: a daemon of a debug build may take seconds to answer.
+        // Meanwhile the live conversations would be silent until weir forgets them.
         let told = &told;
         let (at, end) = (&piece, &ended);
         let asks = scope.spawn(move || -> Result<_, Error> {

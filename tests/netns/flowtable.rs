@@ -1,5 +1,5 @@
-//! weir beside the kernel's own fast path, an nftables flowtable: packets stay right, whichever has
-//! a connection.
+//! weir together with the kernel's own fast path, an nftables flowtable: packets stay correct,
+//! whichever has a connection.
 //!
 //! weir sees packets before the flowtable (XDP and tc precede the ingress hook). weir leaves a
 //! flowtable's connections to it, as far as the kernel reports them.
@@ -32,7 +32,7 @@ fn plan(arrangement: Arrangement, seed: u64, flowtable: Flowtable) -> Plan {
     let mix = match (flowtable, arrangement) {
         // Both routers have the flowtable from the start, so they treat broken packets alike.
         (Flowtable::First, Arrangement::PLAIN) => whole.mix.clone(),
-        // A flowtable forwards broken packets into a VLAN or PPPoE, where the oracle cannot tell
+        // A flowtable forwards broken packets into a VLAN or PPPoE, where the oracle does not know
         // their encapsulation.
         _ => sound(),
     };
@@ -112,7 +112,7 @@ fn offloaded(scene: &Scene, wanted: bool) -> Result<(), Error> {
     })
 }
 
-/// Waits until the transfer goes on and no packet passes the rules.
+/// Waits until the transfer continues and no packet passes the rules.
 fn bypasses_the_rules(scene: &Scene) -> Result<(), Error> {
     wait_until("the rules to see nothing of the transfer", LIMIT, || {
         let before = scene.lab.left_by_flowtable()?;

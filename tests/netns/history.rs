@@ -309,7 +309,7 @@ fn both(told: &Value) -> Both {
 fn the_history_has_what_devices_used() -> Result<(), Error> {
     let mut scene = Scene::begin("tc", "", Ipv6::Off)?;
     let mut before = Both::default();
-    // The kernel still knows the former run's connection, so each run has its own port.
+    // The kernel still knows the previous run's connection, so each run has its own port.
     for (by, port) in [Signal::SIGTERM, Signal::SIGKILL, Signal::SIGTERM]
         .into_iter()
         .zip(PORT..)

@@ -1,4 +1,4 @@
-//! Lifetimes of conntrack entries: as long as without weir, at rest, with a dead peer, and under a
+//! Lifetimes of conntrack entries: as long as without weir, idle, with a dead peer, and under a
 //! timeout policy.
 
 use std::io::{self, Read, Write};
@@ -144,7 +144,7 @@ fn an_idle_connection_lives_and_a_dead_peer_is_not_kept_for_days() {
 
 /// A short connection loses its entry while idle, for example after a redial of the WAN or a flush
 /// of conntrack. A few packets create a new entry in the middle of the connection. Later the entry
-/// has the rest of a minute.
+/// has the remainder of a minute.
 #[test]
 fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
     at_once(&WAYS, |by| {
@@ -178,8 +178,8 @@ fn a_connection_that_is_picked_up_lives_as_long_as_with_the_kernel_alone() {
     });
 }
 
-/// During a download a rule about each packet appears: the kernel goes on with the connection, and
-/// knows little of its data.
+/// During a download a per-packet rule appears: the kernel takes over the connection, and knows
+/// little of its data.
 #[test]
 fn a_connection_that_is_given_back_has_five_days() {
     at_once(&WAYS, |by| {

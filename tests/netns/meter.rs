@@ -27,7 +27,7 @@ const NEW: u32 = 20_000;
 /// A slow machine sends up to this many times as much, until enough records were retired and
 /// reused.
 const MOST: u64 = 8;
-/// Longer than the rest of a retired record.
+/// Longer than the reuse delay of a retired record.
 const REST: Duration = Duration::from_millis(300);
 
 fn failed(error: impl std::fmt::Display) -> Error {
@@ -311,7 +311,8 @@ fn two_processors(processor: Processor) -> Result<(), Error> {
     })?
 }
 
-/// Flows + stations + rest equal the sent bytes, with headers read in place.
+/// Flows, stations and unrecorded traffic together equal the sent bytes, with headers read in
+/// place.
 #[test]
 fn ten_million_packets_on_two_processors() {
     undisturbed(|| two_processors(Processor::default())).expect("the equation");

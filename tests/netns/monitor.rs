@@ -143,7 +143,7 @@ impl Scene {
         Ok(all)
     }
 
-    /// Returns such counts at rest: neighbour discovery sends packets at any time.
+    /// Returns such counts without traffic: neighbour discovery sends packets at any time.
     fn at_rest(&self) -> Result<BTreeMap<String, [[Count; 2]; 2]>, Error> {
         let (mut before, mut quiet) = (self.both()?, 0);
         for _ in 0..60 {
@@ -160,7 +160,7 @@ impl Scene {
     }
 }
 
-/// A tcpdump at the far end of a wire: an independent count, whose file goes when dropped.
+/// A tcpdump at the remote end of a wire: an independent count, whose file is removed on drop.
 struct Wire {
     file: PathBuf,
     own: Vec<[u8; 6]>,

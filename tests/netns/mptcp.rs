@@ -318,7 +318,8 @@ fn a_second_endpoint_is_a_second_subflow() -> Result<(), Error> {
         again[1].local_id, held.id,
         "the peer may yet hear that this is removed"
     );
-    // The first subflow has no endpoint, and is still removed; the connection goes on by the other.
+    // The first subflow has no endpoint, and is still removed; the connection continues on the
+    // other.
     assert!(!manager.withdraw(ip(CLIENT[0])).map_err(told)?);
     let left = subflows("the joined one", &mut sockets, near_side, |all| {
         all.len() == 1

@@ -1,5 +1,5 @@
 //! Unmodified clients get the sum of a router's uplinks through a partner. The real binary runs at
-//! both ends, with real TCP between them. tests/netns/uplinks.rs says how far to trust the lab of
+//! both ends, with real TCP between them. tests/netns/uplinks.rs describes the limits of the lab of
 //! several uplinks.
 
 mod addresses;

@@ -1,6 +1,6 @@
 //! Several uplinks: each test plays a script with the kernel alone and with weir at each hook.
 //! After every step, taps record each flow's packets at the destination: device, addresses, TTL and
-//! TOS. weir's picture must equal the kernel's, and weir must have forwarded the answered flows.
+//! TOS. weir's snapshot must equal the kernel's, and weir must have forwarded the answered flows.
 
 mod gateways;
 mod paths;
@@ -69,7 +69,7 @@ fn pair(stage: &mut Stage, name: &str, port: u16) -> Result<(), Error> {
     )
 }
 
-/// Runs an `ip` command for both families; `{}` stands for the second provider's gateway.
+/// Runs an `ip` command for both families; `{}` is the second provider's gateway.
 fn both(lab: &Lab, line: &str) -> Result<(), Error> {
     for (family, gateway) in [("-4", "10.0.1.2"), ("-6", "2001:db8:3::2")] {
         let line = line.replace("{}", gateway);

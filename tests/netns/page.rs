@@ -26,7 +26,7 @@ use monitor_core::{Counts, Traffic};
 use testing::Directory;
 use weir_tests::{LIMIT, Weir};
 
-/// Hosts at home besides `client`, each at its own port.
+/// Hosts at home other than `client`, each at its own port.
 const HOSTS: [&str; 3] = ["tv", "phone", "printer"];
 /// Names in the Internet, and their addresses at the server.
 const SITES: [(&str, &str); 4] = [

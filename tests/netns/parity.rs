@@ -41,7 +41,7 @@ fn devices(weir: &Weir) -> Result<Devices, Error> {
     weir.client()?.devices().map_err(unexpected)
 }
 
-/// Looks twice a second until the value stays equal for some seconds.
+/// Reads a value twice a second until it stays equal for some seconds.
 fn at_rest<T: PartialEq>(mut look: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let (mut before, mut quiet) = (look()?, 0);
     for _ in 0..60 {

@@ -1,4 +1,4 @@
-//! Access points that peer: each is a stock hostapd with weir beside it. The radios are those of
+//! Access points that peer: each is a stock hostapd with a weir. The radios are those of
 //! mac80211_hwsim, which receive each other at -30 dBm.
 
 mod apup;

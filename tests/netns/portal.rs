@@ -70,7 +70,7 @@ fn pages_lead_to_the_portal(place: &Place) -> Result<(), Error> {
         page.contains("<h2>Rules</h2>") && !page.contains("<script"),
         "{page}"
     );
-    // A QR code's address: the page fills in the code and ignores the rest of the address.
+    // A QR code's address: the page fills in the code and ignores all other parts of the address.
     let scanned = "http://portal.weir/?code=k7qm3xwd&next=http://evil.example/";
     let line = format!("--resolve portal.weir:80:192.168.1.1 {scanned}");
     let filled = format!("{PAGE}?code=K7QM-3XWD");

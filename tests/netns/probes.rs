@@ -1,5 +1,5 @@
-//! Probes, from the configuration to what is printed: the right ones record, the others say why
-//! not, and a reload changes that.
+//! Probes, from the configuration to the output: the configured probes record, the others report
+//! the reason why they cannot, and a reload changes the set.
 
 use std::net::SocketAddr;
 
@@ -75,7 +75,7 @@ fn probes_record_what_the_configuration_asks_for() {
         let reason = delay.reason.unwrap_or_default();
         assert!(reason.contains("not enabled"), "{reason}");
 
-        // A reload asks for one more, and the first goes on with what it has.
+        // A reload adds a probe, and the first continues with its records.
         let probes = "[monitor]\nprobes = [\"qdisc-delay\", \"drops\"]\n";
         std::fs::write(weir.config_file(), probes).map_err(Error::system("write"))?;
         weir.client()?.reload().map_err(unexpected)?;

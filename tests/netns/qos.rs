@@ -46,7 +46,7 @@ enum Duty {
 }
 
 /// Adds a shaper during a transfer by these commands on the router, and removes it by the last
-/// ones. With `up` the transfer goes from client to server, else from server to client.
+/// ones. With `up` the transfer goes from client to server, otherwise from server to client.
 fn kept(up: bool, duty: Duty, add: &[&str], remove: &[&str]) {
     kept_in(&|by| scene::lab(by, &untranslated()), up, duty, add, remove);
 }
@@ -120,7 +120,7 @@ fn kept_by(
     });
 }
 
-/// Asserts that the transfer goes on, and that a running weir forwards it.
+/// Asserts that the transfer continues, and that a running weir forwards it.
 fn lives(transfer: &Transfer, weir: Option<&Weir>) -> Result<(), Error> {
     transfer.advance(ENOUGH, LIMIT)?;
     weir.map_or(Ok(()), |weir| weir.wait_for_forwarding(PORT))

@@ -20,7 +20,7 @@ use weir_tests::{LIMIT, Weir, conntrack, hooked};
 
 /// Duration of a storm.
 const STORM: Duration = Duration::from_secs(5);
-/// Memory that the daemon may need besides its tables during the tests, bytes.
+/// Memory that the daemon may need in addition to its tables during the tests, bytes.
 const MORE: u64 = 24 << 20;
 
 fn check(run: impl FnOnce() -> Result<(), Error>) {
@@ -50,7 +50,7 @@ fn ended(weir: &Weir, cause: &str) -> Result<u64, Error> {
     Ok(weir.status()?.bumps.get(cause).copied().unwrap_or(0))
 }
 
-/// 65,536 addresses send from one port of the bridge. A transfer behind another port goes on;
+/// 65,536 addresses send from one port of the bridge. A transfer behind another port continues;
 /// proofs of forgotten stations end, but once a second at most.
 #[test]
 fn a_flood_of_stations() {
@@ -87,7 +87,7 @@ fn a_flood_of_stations() {
         let most = begun.elapsed().as_secs() + 2;
         assert!((1..=most).contains(&times), "{times} of {most}");
         bounded(weir, before)?;
-        // All stations vanish at once; the transfer still goes on.
+        // All stations vanish at once; the transfer still continues.
         router.run("ip link set lan3 nomaster")?;
         scene.lives("all of them went")?;
         bounded(weir, before)?;

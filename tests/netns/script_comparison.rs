@@ -18,7 +18,7 @@ use weir_tests::{LIMIT, Weir};
 pub const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// Time after which a change has taken effect, even on a busy machine.
 const SETTLED: Duration = Duration::from_secs(1);
-/// Number of requests on an answered flow for one picture.
+/// Number of requests on an answered flow for one snapshot.
 const ROUNDS: usize = 30;
 /// Number of requests on an unanswered flow, to see if any packet arrives at all.
 const VAIN: usize = 5;
@@ -344,7 +344,7 @@ impl Picture {
         self.0.get(name).is_some_and(|seen| seen.answered)
     }
 
-    /// Returns true if the picture matches the step's words.
+    /// Returns true if the snapshot matches the step's words.
     fn fits(&self, callers: &[Caller], expected: &str) -> bool {
         let words: Vec<String> = callers
             .iter()
@@ -453,7 +453,7 @@ fn left(weir: &Weir, before: u64) -> Result<(), Error> {
     }
 }
 
-/// Plays the script with all forwarders at once; returns the kernel's pictures, which weir's must
+/// Plays the script with all forwarders at once; returns the kernel's snapshots, which weir's must
 /// equal. Panics with all differences.
 pub fn play(script: &Script<'_>) -> Vec<Picture> {
     let pictures = Mutex::new(Vec::new());

@@ -121,7 +121,7 @@ fn a_browser_in_the_lan_sets_the_router_up() -> Result<(), Error> {
     Ok(())
 }
 
-/// While a change is pending, the page shows how far the router gets.
+/// While a change is pending, the page shows the router's reachability.
 #[test]
 fn how_far_the_router_gets_is_told() -> Result<(), Error> {
     let router = Router::new()?;

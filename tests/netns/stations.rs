@@ -151,7 +151,7 @@ fn a_stray_frame_or_a_twin_takes_no_station_away() {
     });
 }
 
-/// The client moves behind another member; then an earlier frame arrives late at the former member.
+/// The client moves behind another member; then an earlier frame arrives late at the old member.
 #[test]
 fn a_late_frame_takes_nobody_back() {
     at_once(&WAYS, |by| {

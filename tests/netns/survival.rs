@@ -109,8 +109,8 @@ fn a_transfer_survives() {
     });
 }
 
-/// An event that stops a transfer, a place to look for leaking packets, and the command that undoes
-/// the event.
+/// An event that stops a transfer, a place to check for leaking packets, and the command that
+/// undoes the event.
 struct Cut {
     what: &'static str,
     begin: fn(&Scene) -> Result<(), Error>,
@@ -257,7 +257,7 @@ fn what_cuts_a_transfer_cuts_it_with_weir_and_without() {
     });
 }
 
-/// Masquerading ends a connection whose uplink changes, as its address belongs to the former one.
+/// Masquerading ends a connection whose uplink changes, as its address belongs to the old uplink.
 #[test]
 fn a_masqueraded_transfer_ends_with_its_way_out() {
     let options = Options {

@@ -1,4 +1,4 @@
-//! The kernel's treatment of packets besides forwarding: helpers, mangling, priorities, qdiscs,
+//! The kernel's treatment of packets other than forwarding: helpers, mangling, priorities, qdiscs,
 //! counters.
 
 use std::net::SocketAddr;
@@ -191,7 +191,7 @@ fn a_qdisc_sees_what_weir_forwards() {
             Some("tc"),
             "{flow:#?}"
         );
-        // The return direction has no such qdisc.
+        // The return direction does not have this qdisc.
         let Forwarder::Weir(at) = by else {
             return Ok(());
         };

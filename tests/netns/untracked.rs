@@ -156,13 +156,14 @@ fn ends(
 #[test]
 fn entries_end_behind_a_notrack_rule() {
     at_once(&WAYS, |by| {
-        // In the other order a packet might come in between.
+        // In the other order a packet might arrive in between.
         let refuse = [REFUSE, "delete table inet first"];
         ends(by, false, Some(PLAIN), &[UNTRACKED], &refuse)
     });
 }
 
-/// The last rule that needs conntrack goes, and with it conntrack's hooks and all translation.
+/// The last rule that needs conntrack is removed, and with it conntrack's hooks and all
+/// translation.
 #[test]
 fn entries_of_what_is_translated_no_more_end() {
     at_once(&WAYS, |by| {

@@ -1,5 +1,5 @@
-//! Stations of an access point: the radio's figures beside the counted ones. The radios are those
-//! of mac80211_hwsim, which receive each other at -30 dBm; the access point is hostapd.
+//! Stations of an access point: the radio's figures compared with the counted ones. The radios are
+//! those of mac80211_hwsim, which receive each other at -30 dBm; the access point is hostapd.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

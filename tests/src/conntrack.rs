@@ -54,7 +54,7 @@ pub fn entries(namespace: &Namespace) -> Result<Vec<Entry>, Error> {
         .map_err(Error::system("dump conntrack"))
 }
 
-/// Returns the entry whose original direction goes to this port.
+/// Returns the entry whose original direction leads to this port.
 ///
 /// # Errors
 /// As for [`entries`].
@@ -189,7 +189,7 @@ pub fn crowd(namespace: &Namespace, count: u32) -> Result<(), Error> {
 /// Sets another mark on the TCP connection from the client to this address and port.
 ///
 /// # Errors
-/// There is no such connection, or `conntrack` refuses.
+/// The connection does not exist, or `conntrack` refuses.
 pub fn mark(namespace: &Namespace, to: SocketAddr, mark: u32) -> Result<(), Error> {
     let entry = entry_to(namespace, to.port())?
         .ok_or_else(|| Error::Unexpected(format!("no connection to {to}")))?;

@@ -9,7 +9,7 @@ use lab::{Error, Lab};
 
 use crate::{LIMIT, Weir, hooked_at};
 
-/// weir's expected part in a workload besides an unchanged result.
+/// weir's expected part in a workload, in addition to an unchanged result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// weir takes over more than a quarter of the packets: most of an ordinary mix suits the fast

@@ -41,7 +41,7 @@ pub fn undisturbed<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<T, Er
     run()
 }
 
-/// The binary under test: WEIR_BIN, or the one built beside this test.
+/// Returns the binary under test: WEIR_BIN, or the one built with this test.
 pub fn binary() -> PathBuf {
     match std::env::var_os("WEIR_BIN") {
         Some(path) => path.into(),
@@ -49,7 +49,7 @@ pub fn binary() -> PathBuf {
     }
 }
 
-/// A program built beside this test.
+/// Returns a program built with this test.
 pub fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let built = test
@@ -237,7 +237,7 @@ impl Weir {
     }
 
     /// Returns the hook that sends at a port for this hook: TC if XDP cannot send to the port.
-    /// Before 6.3 no kernel tells whether a veth takes frames from XDP.
+    /// Before 6.3 no kernel reports whether a veth accepts frames from XDP.
     ///
     /// # Errors
     /// weir does not answer.
@@ -338,7 +338,7 @@ impl Weir {
         })
     }
 
-    /// Packets it forwarded so far.
+    /// Returns the number of packets that weir has forwarded.
     ///
     /// # Errors
     /// weir does not answer.

@@ -20,7 +20,7 @@ pub struct Partner {
     before: Vec<String>,
 }
 
-/// User id without rights besides those that the test gives.
+/// User id without privileges other than those that the test gives.
 const NOBODY: u32 = 65_534;
 
 impl Partner {

@@ -100,10 +100,10 @@ impl Scene {
         self.lab.node("router")
     }
 
-    /// The transfer goes on, and weir, where there is one, forwards it.
+    /// Asserts that the transfer continues, and that a running weir forwards it.
     ///
     /// # Errors
-    /// The transfer does not go on; the error names the step before.
+    /// The transfer does not continue; the error names the step before.
     pub fn lives(&self, after: &str) -> Result<(), Error> {
         let alive = || {
             self.transfer.advance(ENOUGH, LIMIT)?;
@@ -115,11 +115,11 @@ impl Scene {
         alive().map_err(|error| Error::Unexpected(format!("{after}: {error}")))
     }
 
-    /// Asserts that no packet of the transfer reaches the far device of a wire for a second, after
-    /// `settle`.
+    /// Asserts that no packet of the transfer reaches the remote device of a wire for a second,
+    /// after `settle`.
     ///
     /// # Errors
-    /// Packets arrived; the error holds their number.
+    /// Packets arrived; the error contains their number.
     pub fn cut(
         &self,
         after: &str,
@@ -157,8 +157,8 @@ pub fn lab(by: Forwarder, options: &Options) -> Result<Lab, Error> {
     Ok(lab)
 }
 
-/// Weir on the router of a lab, the lowest devices of its arrangement being ports; `more` is put
-/// before the rest of the configuration.
+/// Starts weir on the router of a lab, with the lowest devices of its arrangement as ports; `more`
+/// precedes the remaining configuration.
 ///
 /// # Errors
 /// weir does not start.

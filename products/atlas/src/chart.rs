@@ -56,7 +56,7 @@ pub trait Chart: Sync {
     /// Returns a description of one sentence.
     fn about(&self, language: Language) -> &'static str;
 
-    /// Returns the parameters beside `from`, `to`, `by`, `only` and those of the picture.
+    /// Returns the parameters other than `from`, `to`, `by`, `only` and those of the picture.
     fn parameters(&self) -> &'static [Parameter] {
         &[]
     }
@@ -73,7 +73,7 @@ pub enum Parameter {
     At,
     /// `n=10`: how many.
     Count,
-    /// `key=…`: whose.
+    /// `key=…`: the community.
     Key,
     /// `group=meta`: metacommunities instead of communities.
     Group,

@@ -80,7 +80,7 @@ pub struct PictureStyle {
     pub height: u32,
     /// Colours.
     pub theme: Theme,
-    /// Adds the notes of the figure at the bottom; off where the notes appear beside the picture.
+    /// Adds the notes of the figure at the bottom; off if the notes are outside the picture.
     pub notes: bool,
     /// Omits bars that do not fit, as in a frame of fixed height.
     pub fit: bool,

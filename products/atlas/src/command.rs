@@ -1,4 +1,4 @@
-//! The command line: a file for each command, with its arguments and what it does.
+//! The command line: a file for each command, with its arguments and implementation.
 
 mod charts;
 mod completions;
@@ -61,12 +61,12 @@ enum Command {
     SqlWorker(crate::sql::Worker),
 }
 
-/// Reads the command line and does what it says.
+/// Parses the command line and executes it.
 pub fn main() -> ExitCode {
     let line = match CommandLine::try_parse() {
         Ok(line) => line,
         Err(answer) => {
-            // Help and version come this way too. A closed pipe is no reason to complain.
+            // Help and version arrive as errors, too. A closed pipe needs no message.
             let _ = cli::help::print(&answer);
             return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
         }

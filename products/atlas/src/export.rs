@@ -133,8 +133,8 @@ const WHOLE: [(&str, &Sheet); 5] = [
 ];
 
 /// Exports the store in `data` to the folder `out`, which is created if missing. Each file gets its
-/// name when complete; all have the same moment. Years of an earlier export that are no longer
-/// written are removed, foreign files stay; but a folder with foreign files is refused, unless
+/// name when complete; all show the same state of the store. Removes years of an earlier export
+/// that are no longer written; keeps foreign files, but refuses a folder with foreign files, unless
 /// `force`.
 pub fn parquet(data: &Path, out: &Path, force: bool) -> Result<Vec<Written>, Error> {
     let (store, parts) = begin(data)?;

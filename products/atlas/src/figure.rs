@@ -161,7 +161,7 @@ pub struct Point {
     pub value: f64,
 }
 
-/// Values of a figure, for JSON, CSV and the table beside a chart.
+/// Values of a figure, for JSON, CSV and the table next to a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// The member of the JSON answer that has the rows: `series`, `communities`.

@@ -1,5 +1,5 @@
-//! German translations for pages of texts that the program writes in English: books of phrases,
-//! English beside German, with holes for values. A text without a phrase stays English, and the
+//! German translations for pages of texts that the program writes in English: phrase books with
+//! English and German, with placeholders for values. A text without a phrase stays English, and the
 //! page marks it as such.
 
 mod errors;
@@ -82,7 +82,7 @@ impl Book {
         pieces.push(Piece::German(rest));
     }
 
-    /// Returns the literal English parts of phrases whose German has `word`, in lower case: so that
+    /// Returns the literal English parts of phrases whose German has `word`, in lower case, so that
     /// a German search finds English entries.
     pub fn english_of(self, word: &str) -> Vec<&'static str> {
         let all = self.phrases().iter().chain(self.parts());

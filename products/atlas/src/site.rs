@@ -48,7 +48,7 @@ struct Tongue {
     files: Arc<HashSet<String>>,
 }
 
-/// Pages beside charts.
+/// Pages other than charts.
 const LISTS: [&str; 3] = ["communities.html", "about.html", "index.html"];
 
 /// Writes the site into `out`, which is created if missing: the first language at the root, the

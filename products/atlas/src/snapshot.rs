@@ -38,7 +38,7 @@ pub enum Status {
     Live,
     /// Older, or the last fetch failed.
     Stale,
-    /// No news from the community for 90 days.
+    /// The community has not updated its entry for 90 days.
     Frozen,
     /// Negative, or more than any community has: shown, marked, never summed up.
     Odd,

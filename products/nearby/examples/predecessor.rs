@@ -241,7 +241,7 @@ async fn hear(adapter: &Adapter) -> Result<()> {
             octets = next(other) => match octets {
                 Some(octets) => {
                     frames_heard += 1;
-                    // To tell each of them would take longer than the link.
+                    // Reporting each frame would take longer than the link.
                     if frames_heard.is_multiple_of(50) {
                         tell("frames", &octets);
                     }

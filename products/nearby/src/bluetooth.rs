@@ -41,7 +41,7 @@ const LEAVES: Duration = Duration::from_secs(5);
 /// Interval of the check that BlueZ and the adapter still exist.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// An adapter that advertises, and looks for others. Dropping it ends both.
+/// An adapter that advertises, and scans for others. Dropping it ends both.
 pub struct Bluetooth {
     adapter: Adapter,
     address: Address,
@@ -161,7 +161,7 @@ impl Bluetooth {
         }
     }
 
-    /// Sets the formats and peers to look for from now on.
+    /// Sets the formats and peers to search for from now on.
     pub fn need(&self, needs: Needs) {
         self.discovery.need(needs);
     }

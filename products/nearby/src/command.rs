@@ -1,4 +1,4 @@
-//! The command line: a file for each command, with its arguments and what it does.
+//! The command line: a file for each command, with its arguments and implementation.
 
 #[cfg(feature = "chat")]
 mod chat;
@@ -130,7 +130,7 @@ pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(answer) => {
-            // Help and version come this way too. A closed pipe is no reason to complain.
+            // Help and version arrive as errors, too. A closed pipe needs no message.
             let _ = cli::help::print(&answer);
             return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
         }

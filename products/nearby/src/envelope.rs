@@ -40,7 +40,7 @@ impl Key {
     }
 }
 
-/// A message, as far as it can be read.
+/// The readable content of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Said to all.

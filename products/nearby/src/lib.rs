@@ -2,10 +2,10 @@
 //! qaul in both of its incompatible formats: [`v1`] of Linux and iOS, [`v2`] of Android.
 //! `docs/nearby-protocol.md` describes both, byte by byte.
 //!
-//! The formats and the [`room`], with the peers nearby, have no input and output, no clock and no
-//! Bluetooth: events and times go in, actions come out. All input comes from strangers and is
-//! bounded: a message's size, the messages of one peer at once, and the lifetime of an unfinished
-//! message. The program around them speaks to BlueZ and to the user of `weir-nearby`.
+//! The formats and the [`machine`], with the peers nearby, have no input and output, no clock and
+//! no Bluetooth: events and times go in, actions come out. All input is untrusted and bounded: a
+//! message's size, the messages of one peer at once, and the lifetime of an unfinished message. The
+//! program around them speaks to BlueZ and to the user of `weir-nearby`.
 
 #[cfg(feature = "bluetooth")]
 mod bluetooth;

@@ -1,7 +1,7 @@
-//! Peers nearby: their identities and connections, and the way of each message.
+//! Peers nearby: their identities and connections, and the path of each message.
 //!
-//! A message to all goes on to all peers, in whichever format they understand, once to each. Thus
-//! devices of Linux and Android hear each other.
+//! A message to all is relayed once to each peer, in the peer's format. Thus devices of Linux and
+//! Android receive each other's messages.
 
 mod away_peers;
 mod connection;
@@ -40,7 +40,7 @@ const IDLE: u64 = 2_000;
 /// Age at which an undelivered message is dropped, ms.
 pub const AGE: u64 = 600_000;
 
-/// The room: peers nearby, and their messages.
+/// State machine: peers nearby, and their messages.
 #[derive(Debug)]
 pub struct Machine {
     settings: Settings,
@@ -117,7 +117,7 @@ impl Machine {
         }
     }
 
-    /// Notes that a channel for longer frames opened or closed beside a connection.
+    /// Records that a channel for longer frames opened or closed in addition to a connection.
     pub fn channel(&mut self, link: u32, is: bool) {
         if let Some(connection) = self.delivery.links.get_mut(link) {
             connection.channel(is);
@@ -260,7 +260,7 @@ impl Machine {
         if !self.delivery.is_new(now, &octets) {
             return;
         }
-        // Unsigned content goes no further: this node would be taken for its source.
+        // Unsigned content is not relayed: this node would seem to be its source.
         if let Ok(Content::Feed(_) | Content::Direct { .. }) = content {
             self.delivery.pass_on(now, from, hops, &octets, out);
         }

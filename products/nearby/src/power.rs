@@ -17,7 +17,7 @@ pub const EACH: u64 = 30_000;
 pub const SOONER: u64 = 15_000;
 
 impl Power {
-    /// Returns the duration of a round, ms. BlueZ itself makes one of 10 s and rests for 5 s.
+    /// Returns the duration of a round, ms. BlueZ itself makes a round of 10 s and pauses for 5 s.
     pub fn round(self) -> u64 {
         match self {
             Self::Low | Self::Balanced => 5_000,

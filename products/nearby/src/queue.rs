@@ -281,8 +281,8 @@ impl<D: Disk> Queue<D> {
         folders.try_for_each(|it| self.disk.sync(&it))
     }
 
-    /// Loads messages for a peer beyond a sequence, in order: so many bytes, or one message.
-    /// Returns the messages, true if there are no more, and those that could not be read.
+    /// Loads messages for a peer beyond a sequence, in order: up to a limit of bytes, or one
+    /// message. Returns the messages, true if there are no more, and those that could not be read.
     pub fn load(
         &mut self,
         id: Id,

@@ -1,4 +1,4 @@
-//! Text that strangers wrote, made fit for a terminal.
+//! Untrusted text, sanitized for a terminal.
 
 use cli::text::is_hidden;
 use unicode_width::UnicodeWidthChar;
@@ -21,8 +21,8 @@ pub fn harmless(text: &str) -> String {
                 marks = MARKS;
             }
             '\t' => clean.push(' '),
-            // Joiners and variants change the look of their neighbours, and terminals disagree
-            // about the resulting width.
+            // Joiners and variants change the appearance of their neighbours, and terminals
+            // disagree about the resulting width.
             '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {}
             _ if is_hidden(letter) => {
                 clean.push(OBEYED);

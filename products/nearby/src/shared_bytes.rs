@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// Approximate overhead of a message beside its bytes.
+/// Approximate overhead of a message in addition to its bytes.
 const BESIDE: usize = 128;
 
 /// Shared bytes of a message; a clone refers to the same bytes.

@@ -1,7 +1,7 @@
 //! The format of Linux and iOS: JSON between `$$`, in writes of twenty bytes.
 //!
-//! The format has no number, no checksum and no acknowledgement of its own, and takes four bytes
-//! to send one. Such JSON never contains a `$`, so frames can be told apart.
+//! The format has no number, no checksum and no acknowledgement of its own, and takes four bytes to
+//! send one. Such JSON never contains a `$`, so frames are distinguishable.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
 //! Nodes that reach each other by IP, and thus form a village: links between two of them.
 //!
 //! A [`Handshake`] turns a TCP connection into a [`Session`], whose two halves seal and open
-//! records. Only nodes with the village's [`Secret`] and a proof of their id get there. Over the
-//! records two [`Exchange`] messages. A [`Door`] bounds the handshakes in progress.
+//! records. Only nodes with the village's [`Secret`] and a proof of their id complete the
+//! handshake. Over the records two [`MessageStream`]s exchange messages. A [`HalfOpenLimiter`]
+//! bounds the handshakes in progress.
 //!
 //! All of it is pure: bytes go in, bytes come out. `docs/nearby-protocol.md` specifies them.
 

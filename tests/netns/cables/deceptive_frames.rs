@@ -221,7 +221,7 @@ fn hellos_are_said_where_nobody_chose_otherwise() -> Result<(), Error> {
         assert_eq!(code, Some(0), "{errors}");
         Ok::<String, Error>(out)
     };
-    // Options may stand at any place.
+    // Options may be at any position.
     let out = set(&[
         "cables", "--json", "--socket", "SOCKET", "set", PORT, "client",
     ])?;

@@ -129,7 +129,7 @@ impl Scene {
         self.relay([&inner[0], &inner[1]], treatment)
     }
 
-    /// Adds another switch, for example a radio's far end.
+    /// Adds another switch, for example the remote end of a radio link.
     fn switch(&self, name: &str, ports: &[&str]) -> Result<(), Error> {
         let line = self.lab.node(LINE)?;
         line.ip(&format!(
@@ -145,7 +145,7 @@ impl Scene {
         self.lab.node(LINE)?.ip(&lines).map(drop)
     }
 
-    /// Adds a bridge of two radios, slow and lossy: the switch, and the far end.
+    /// Adds a bridge of two radios, slow and lossy: the switch, and the remote end.
     pub fn radio_bridge(&mut self) -> Result<(), Error> {
         self.passes_all()?;
         self.between(["near", "distant"], BY_RADIO)?;
@@ -153,7 +153,7 @@ impl Scene {
         self.switch("far", &["distant"])
     }
 
-    /// Adds a peer at the far end of the radios.
+    /// Adds a peer at the remote end of the radios.
     pub fn behind(&mut self, role: &str, addresses: &[&str]) -> Result<(), Error> {
         self.peer(role, addresses)?;
         self.members("far", &[role])

@@ -57,7 +57,7 @@ fn is_own(frame: &[u8]) -> bool {
     let six = at(0, &[0x33, 0x33]) && at(12, &[0x86, 0xdd]);
     let solicitation = six && at(20, &[58, 255]) && at(54, &[133, 0]);
     let solicit = six && at(20, &[17]) && at(54, &[2, 34, 2, 35]) && at(62, &[1]);
-    // An ARP probe without a sender address for the gateway that other hosts look for.
+    // An ARP probe without a sender address for the gateway that other hosts resolve.
     let probe = everybody && at(12, &[8, 6, 0, 1, 8, 0, 6, 4, 0, 1]) && at(28, &[0; 4]);
     hello || looks_for_a_loop || probe || discover || padi || solicitation || solicit
 }

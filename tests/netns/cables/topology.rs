@@ -20,7 +20,7 @@ pub struct Arrangement {
     pub text: &'static str,
     /// The right role.
     pub is: &'static str,
-    /// Other accepted roles: `unknown` if nothing can tell.
+    /// Other accepted roles: `unknown` if the role cannot be determined.
     pub or: &'static [&'static str],
     /// Words that the answer must contain.
     pub says: &'static [&'static str],

@@ -13,7 +13,7 @@ use weir_tests::{LIMIT, Weir};
 
 use super::{ECHO, NO_REPROOF, WEIR};
 
-/// Longest time in which weir may keep the former behaviour.
+/// Longest time for which weir may keep the old behaviour.
 const SOON: Duration = Duration::from_secs(1);
 const EVENTS: &str = "net.netfilter.nf_conntrack_events";
 
@@ -79,7 +79,7 @@ fn an_older_connection_is_cut_or_given_back_within_a_second() {
             let flow = older.weir.flow_at(ECHO)?;
             Ok(flow.is_some_and(|flow| flow.directions.original.proven))
         })?;
-        // weir looks for a missing entry itself: each hook tests another way to delete it.
+        // weir finds a missing entry itself: each hook tests another way to delete it.
         let forget = match by {
             Forwarder::Weir("tc") => "conntrack -D -p udp",
             _ => "conntrack -F",

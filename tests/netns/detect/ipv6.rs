@@ -1,4 +1,4 @@
-//! Uplinks with IPv6: alone, beside IPv4, and with IPv4 over IPv6.
+//! Uplinks with IPv6: alone, together with IPv4, and with IPv4 over IPv6.
 
 use std::time::Duration;
 

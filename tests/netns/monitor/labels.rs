@@ -1,4 +1,4 @@
-//! User data of devices: given names, owners and pictures, and the maker of a device.
+//! User data of devices: given names, owners and icons, and the maker of a device.
 
 use std::net::SocketAddr;
 use std::process::{Command, Output};
@@ -93,7 +93,7 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let error = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(1), "{error}");
     assert!(error.contains(&format!("[devices.\"{mac}\"]")), "{error}");
-    // All given data goes; the configuration's data stays.
+    // All given data is removed; the configuration's data stays.
     let ran = scene.device_command(&["forget", &mac])?;
     assert!(ran.status.success(), "{ran:?}");
     let seen = scene.seen(&mac)?;

@@ -58,7 +58,8 @@ fn uplinks_are_found_and_followed() -> Result<(), Error> {
     ];
     assert_eq!(shown(&uplinks), main, "no rule leads to table 300 yet");
 
-    // Follows the events as a daemon would: certain changes at once, the rest from a new snapshot.
+    // Follows the events as a daemon would: certain changes at once, all others from a new
+    // snapshot.
     let mut follow = |role: &str, line: &str, expected: &str| -> Result<(), Error> {
         lab.node(role)?.run(line)?;
         let mut told_so = Vec::new();

@@ -59,7 +59,7 @@ fn of_two_paths_by_ipv6() -> Result<(), Error> {
     sums(&options, SERVER6, 32.0..40.0)
 }
 
-/// A slow, distant path beside a fast one: never worse than the fast path alone.
+/// A slow, distant path together with a fast one: never worse than the fast path alone.
 #[test]
 fn of_unequal_paths_is_no_less_than_the_best() -> Result<(), Error> {
     let options = Options {

@@ -29,8 +29,8 @@ fn no_octet_is_lost() -> Result<(), Error> {
             sleep(ms(300));
         }
     }
-    // Without any path, only the two ends of a connection remain: the connection goes on by the
-    // first path that is back.
+    // Without any path, only the two ends of a connection remain: the connection continues on the
+    // first path that returns.
     for back in 0..2 {
         uplinks.cut(0, Cut::Link)?;
         uplinks.cut(1, Cut::Link)?;
@@ -91,7 +91,7 @@ fn without_the_partner_connections_go_directly() -> Result<(), Error> {
     let before = pair.paths()?.connections;
     assert_eq!((before.all, before.direct), (1, 0));
 
-    // Killed: the next connection goes on directly, with the data that its client has sent. Later
+    // Killed: the next connection goes directly, with the data that its client has sent. Later
     // connections are not redirected.
     pair.partner.stop();
     assert_eq!(ask(&pair)?, b"who is there");

@@ -1,5 +1,5 @@
 //! Uplinks with leased addresses: dnsmasq at the providers, BusyBox's udhcpc at the router with a
-//! script that does what OpenWrt's script does.
+//! script like OpenWrt's.
 
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
@@ -34,7 +34,7 @@ esac
 struct Lease<'a> {
     uplinks: &'a Uplinks,
     path: usize,
-    // The order matters: both programs end before their folder goes.
+    // The order matters: both programs end before their folder is removed.
     client: Option<Process>,
     server: Option<Process>,
     folder: Directory,

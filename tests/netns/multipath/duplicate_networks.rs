@@ -63,7 +63,7 @@ fn of_two_with_the_same_address_one_waits_for_the_other() -> Result<(), Error> {
         "{checked}"
     );
 
-    // Nothing oscillates: no endpoint comes or goes while nothing changes.
+    // Nothing oscillates: no endpoint appears or disappears while nothing changes.
     let lines = pair.weir.log().lines().count();
     std::thread::sleep(2 * SECOND);
     let log = pair.weir.log();

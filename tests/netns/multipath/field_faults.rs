@@ -133,7 +133,7 @@ fn a_partner_that_dies_under_load_leaves_nothing_hanging() -> Result<(), Error> 
     Ok(())
 }
 
-/// A path goes down and up five times a second, beside a stable one.
+/// A path goes down and up five times a second, while another one is stable.
 #[test]
 fn a_link_that_flaps_is_told_once() -> Result<(), Error> {
     let pair = tunnelled(&Options::mbit(&[20, 20]))?;

@@ -15,7 +15,7 @@ use weir_tests::{LIMIT, Weir, binary};
 
 use crate::multipath::{SECOND, at};
 
-/// A folder with an `nft` that refuses while a flag file exists beside it.
+/// A folder with an `nft` that refuses while a flag file exists in the folder.
 struct Firewall(Directory);
 
 impl Firewall {

@@ -21,7 +21,7 @@ const NET_ADMIN: &str = "0000000000001000";
 fn a_partner_keeps_one_capability_and_serves_alone() -> Result<(), Error> {
     let mut pair = Pair::build(&Options::mbit(&[100]))?;
     let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
-    // Every thread counts, also the threads that talk to unauthenticated clients.
+    // Every thread counts, also the threads that serve unauthenticated clients.
     let threads = fs::read_dir(format!("/proc/{}/task", pair.partner.id())).expect("it runs");
     let threads: Vec<_> = threads.map(|thread| thread.expect("one").path()).collect();
     assert!(threads.len() > 3, "{threads:?}");

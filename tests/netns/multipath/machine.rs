@@ -26,7 +26,7 @@ fn forwarded(pair: &Pair) -> Result<u64, Error> {
         .map_err(|_| Error::Unexpected(format!("no count: {rules}")))
 }
 
-/// A machine without forwarding forwards its routers' packets only; a forwarding one goes on.
+/// A machine without forwarding forwards only its routers' packets; a forwarding one continues.
 #[test]
 fn a_partner_becomes_no_router_for_its_neighbours() -> Result<(), Error> {
     for before in ["0", "1"] {

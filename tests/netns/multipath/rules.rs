@@ -158,7 +158,7 @@ fn rules_change_under_what_is_carried() -> Result<(), Error> {
     Ok(())
 }
 
-/// The partner does not forward IPv6: TCP uses the partner, the rest goes directly.
+/// The partner does not forward IPv6: TCP uses the partner, all other IPv6 traffic goes directly.
 #[test]
 fn clients_of_ipv6_go_directly() -> Result<(), Error> {
     let other: IpAddr = "fd77::7".parse().expect("an address");

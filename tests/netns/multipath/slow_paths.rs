@@ -27,8 +27,8 @@ fn rests(told: &answers::Paths) -> bool {
     told.paths.iter().any(|path| path.rests)
 }
 
-/// A single option in a single segment asks the partner to let a path rest. The network may lose
-/// this option again and again; here it does.
+/// A single option in a single segment asks the partner to pause a path. The network may lose this
+/// option again and again; here it does.
 #[test]
 fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     let hushed = Impairment {
@@ -40,7 +40,7 @@ fn a_path_that_slows_the_others_down_rests() -> Result<(), Error> {
     let down = Demand::down(Transport::Tcp, at(SERVER));
     let goodput = Goodput::start(uplinks.client(), uplinks.server(), &down)?;
     pair.wait_for("the far path to rest", rests)?;
-    // The relay drops the first option, and both halves of the second: not to rest, and to rest.
+    // The relay drops the first option, and both halves of the second: to resume, and to pause.
     wait_until("the word to be lost twice", LIMIT, || {
         Ok(uplinks.relay(1)?.counts().hushed >= 3)
     })?;

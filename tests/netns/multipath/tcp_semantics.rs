@@ -66,7 +66,7 @@ fn either_end_speaks_and_ends_first(pair: &Pair) -> Result<(), Error> {
     // The server sends a banner to a waiting client.
     far.write_all(b"220 ready").expect("written");
     assert_eq!(read(&near, 9), b"220 ready");
-    // The client closes its side, and the server goes on.
+    // The client closes its side, and the server keeps sending.
     near.write_all(b"last words").expect("written");
     near.shutdown(Shutdown::Write).expect("shut down");
     let mut all = Vec::new();
@@ -164,8 +164,8 @@ fn weir_comes_and_goes() -> Result<(), Error> {
     weir.end(Signal::SIGKILL)?;
     assert_eq!(ask_tcp(uplinks.client(), at(SERVER), b"killed")?, b"killed");
 
-    // A connection begins while weir is away. It goes on when weir returns, finds its own rules and
-    // adds more.
+    // A connection begins while weir is stopped. The connection continues when weir returns, finds
+    // its own rules and adds more.
     let mut direct = connect(uplinks.client(), at(SERVER))?;
     direct.write_all(b"one").expect("written");
     assert_eq!(read(&direct, 3), b"one");

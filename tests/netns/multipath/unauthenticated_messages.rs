@@ -77,7 +77,7 @@ fn who_refuses_connections_ends_nothing() -> Result<(), Error> {
         by_tcp(&pair, lab::uplinks::CLIENT, (SERVER, 5003).into())?,
         PARTNER
     );
-    // The new session's tunnel has taken over by now, and the former tunnel is gone.
+    // The new session's tunnel has taken over by now, and the old tunnel has ended.
     for _ in 0..30 {
         assert_eq!(say(&talk, "after")?, PARTNER);
         std::thread::sleep(ms(100));

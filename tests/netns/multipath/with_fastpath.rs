@@ -1,5 +1,5 @@
-//! Multipath and the fast path run on one router: each handles its own traffic whatever comes and
-//! goes, and no byte changes.
+//! Multipath and the fast path run on one router: each handles its own traffic through all changes,
+//! and no byte changes.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -190,7 +190,7 @@ fn each_has_what_is_its_own() -> Result<(), Error> {
     scene.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
     first.until_offloaded(&scene, 5000)?;
 
-    // The first goes by the partner, the second directly, as configured.
+    // The first uses the partner, the second goes directly, as configured.
     let mut carried = Stream::open(&scene, 5001)?;
     let mut direct = Stream::open(&scene, 5002)?;
     assert_eq!((carried.source, direct.source), (PARTNER, own));

@@ -61,7 +61,7 @@ fn a_browser_sees_what_each_path_carries() -> Result<(), Error> {
     figures
 }
 
-/// Checks the Prometheus metrics: both paths carried data, and there are no more paths.
+/// Checks the Prometheus metrics: both paths carried data, and no other paths exist.
 fn figures(router: &Namespace, weir: &Weir) -> Result<(), Error> {
     let told = router.run("curl -sS --max-time 20 http://127.0.0.1:9347/metrics")?;
     let carried = |device: &str| {

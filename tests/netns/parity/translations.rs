@@ -150,7 +150,7 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
         plain_offloads: true,
         ..Options::default()
     })?;
-    // The default route tells weir the outer side.
+    // The default route shows weir the outer side.
     lab.route("router", "default", SERVER)?;
     let (router, client, server) = (
         lab.node("router")?,
@@ -215,7 +215,7 @@ fn a_collector_hears_of_translations_what_conntrack_tells() -> Result<(), Error>
     let _after = connect()?;
     let mut seen = String::new();
     wait_until("all but one have ended", LIMIT, || {
-        // The kernel looks for expired entries on a listing, or after some time.
+        // The kernel removes expired entries on a listing, or after some time.
         let left = router.run("conntrack -L")?;
         let told = witness.told()?;
         let ended = told.iter().filter(|(event, ..)| *event == DELETE).count();

@@ -107,7 +107,7 @@ fn peers_in_clear_as_openwrt_has_them() -> Result<(), Error> {
     println!("data frames between the two: {protected} protected, {clear} in clear");
     assert!(clear >= 20 && protected == 0, "{protected}, {clear}");
 
-    // The peer's device goes when the peer's beacons stop.
+    // The peer's device disappears when the peer's beacons stop.
     scene.end_access_point(1);
     wait_until("its device is gone", LIMIT, || {
         Ok(scene.devices("north", LINK)? == 0)
@@ -152,7 +152,7 @@ fn who_has_the_secret_is_not_taken_in_clear() -> Result<(), Error> {
         let open = |peer: &answers::RadioPeer| peer.address == other && !peer.encrypted;
         assert!(!told.iter().any(open), "{told:?}");
         assert_eq!(scene.devices(NODES[at], "peer-")?, 1);
-        // The other one is an unencrypted peer beside it.
+        // The other peer is unencrypted, in addition.
         wait_until("a device without a key", LIMIT, || {
             Ok(scene.devices(NODES[at], "wlan0.sta")? == 1)
         })?;

@@ -1,6 +1,6 @@
-//! Transmit rates towards a peer on each band, by the peer's beacon, beside a client of the same
-//! access point. The kernel's rate control knows no HE (net/mac80211/rc80211_minstrel_ht.c), so at
-//! 6 GHz it uses the first rates.
+//! Transmit rates towards a peer on each band, by the peer's beacon, together with a client of the
+//! same access point. The kernel's rate control knows no HE (net/mac80211/rc80211_minstrel_ht.c),
+//! so at 6 GHz it uses the first rates.
 
 use lab::Error;
 use weir_tests::radios::RADIO;

@@ -119,7 +119,7 @@ fn a_peer_that_is_killed_is_gone_and_comes_back() -> Result<(), Error> {
         assert_eq!(after, before);
         speak(&scene, [&after[0], &after[1]])?;
     }
-    // Restarts at once, while the other end keeps state of the former start.
+    // Restarts at once, while the other end keeps state from before the restart.
     for at in [1, 0, 1, 0, 1] {
         scene.weirs[at].end(Signal::SIGKILL)?;
         let killed = second_of_day();

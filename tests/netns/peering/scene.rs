@@ -215,7 +215,7 @@ impl Scene {
         })
     }
 
-    /// Starts weir beside an access point, with more lines under `[radio.peering]`; no secret: "".
+    /// Starts weir for an access point, with more lines under `[radio.peering]`; no secret: "".
     pub fn weir(&mut self, role: &str, secret: &str, more: &str) -> Result<(), Error> {
         let config = self.config(role, secret, more)?;
         let weir = Weir::start(self.lab.node(role)?, &config, &ONLY)?;

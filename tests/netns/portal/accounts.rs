@@ -195,7 +195,7 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
         &format!("code={}", code()?.unwrap_or_default()),
     )?;
     assert!(said.starts_with("403>"), "{said}");
-    // The remaining time goes on after a power failure.
+    // The remaining time continues after a power failure.
     place.weir.end(nix::sys::signal::Signal::SIGKILL)?;
     place.weir.restart(place.lab.node("router")?)?;
     wait_until("he is in again", LIMIT, || is_in(&place))?;
@@ -337,7 +337,7 @@ fn a_portal_without_the_secret_is_a_portal() -> Result<(), Error> {
     Ok(())
 }
 
-/// A forger sends answers whose older proof is right (CVE-2024-3596), and other forgeries. weir
+/// A forger sends answers whose older proof is correct (CVE-2024-3596), and other forgeries. weir
 /// drops them all and accepts the true answer that follows.
 #[test]
 fn what_a_forger_says_does_not_count() -> Result<(), Error> {

@@ -1,5 +1,5 @@
-//! The garden by names: a real dnsmasq on the router and another outside. Of the neighbouring sites
-//! only one is in the garden.
+//! The walled garden by names: a real dnsmasq on the router and another outside. Of the
+//! neighbouring sites only one is in the walled garden.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use lab::namespace::Process;
 
 use super::*;
 
-/// A site of the garden, and another site on the same machine.
+/// A site in the walled garden, and another site on the same machine.
 const SITE: [&str; 2] = ["203.0.113.7", "2001:db8:77::7"];
 const OTHER: [&str; 2] = ["203.0.113.8", "2001:db8:77::8"];
 const NAMES: &str = "garden = [\"garden.example\", \"*.below.example\", \"near.example\"]\n\
@@ -148,8 +148,8 @@ fn serve(mut stream: TcpStream) -> std::io::Result<()> {
     stream.write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nwell")
 }
 
-/// Guests reach sites of the garden by name, also through an alias and by both families. Queries
-/// for other names do not leave the router.
+/// Guests reach sites in the walled garden by name, also through an alias and by both families.
+/// Queries for other names do not leave the router.
 #[test]
 fn names_of_the_garden_lead_there_and_no_others() -> Result<(), Error> {
     let grounds = Grounds::open("xdp", "")?;
@@ -269,7 +269,8 @@ fn only_answers_of_name_servers_open_anything() -> Result<(), Error> {
     forged_answers_open_nothing(&grounds)
 }
 
-/// The owner of a garden name cannot open the router's addresses or the router's networks.
+/// The owner of a name in the walled garden cannot open the router's addresses or the router's
+/// networks.
 fn no_name_leads_to_what_is_here(grounds: &Grounds) -> Result<(), Error> {
     for name in ["printer", "router", "lan"] {
         for kind in ["A", "AAAA"] {

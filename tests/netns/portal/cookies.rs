@@ -50,8 +50,8 @@ impl Place {
     }
 }
 
-/// A device with a new hardware address continues by one tap, and its former address is removed.
-/// weir notices a copy of the cookie later.
+/// A device with a new hardware address continues by one tap, and its old address is removed. weir
+/// notices a copy of the cookie later.
 #[test]
 fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(), Error> {
     let place = Place::open("tc", "")?;
@@ -95,7 +95,7 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
     let said = place.send("phone", "login", &format!("code={signed}"))?;
     assert!(said.starts_with("303>"), "{said}");
     assert_eq!(ask_tcp(client, to, b"in")?, b"in");
-    // The former address is removed, although the voucher allows two devices.
+    // The old address is removed, although the voucher allows two devices.
     let admitted = |mac: &str| {
         let clients = place.clients()?.clients.into_iter();
         let mut found = clients.filter(|one| one.state == PortalState::Admitted && one.mac == mac);

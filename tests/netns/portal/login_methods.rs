@@ -1,9 +1,11 @@
-//! Ways in: a garden, an exempt device, a voucher of bytes, an activation by hand, a click.
+//! Log-in methods: a walled garden, an exempt device, a voucher of bytes, an activation by hand, a
+//! click.
 
 use super::*;
 
-/// After a reload all guests reach the garden, and exempt devices reach everything. The operator
-/// admits devices without a browser by hand; a printed sheet holds unused vouchers only.
+/// After a reload all guests reach the walled garden, and exempt devices reach everything. The
+/// operator admits devices without a browser by hand; a printed sheet contains only unused
+/// vouchers.
 #[test]
 fn what_needs_no_page_is_let_in() -> Result<(), Error> {
     let place = Place::open("tc", "")?;

@@ -1,4 +1,4 @@
-//! Vouchers of a former portal.
+//! Vouchers of an earlier portal.
 
 use std::fs;
 

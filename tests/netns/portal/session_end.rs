@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// weir forwards a guest's packets in the driver. A revocation and the end of the time stop them at
-/// once; a guest whose session was ended by hand may log in again.
+/// weir forwards a guest's packets in the driver. A revocation and the end of the time stop the
+/// packets at once; a guest whose session was ended by hand may log in again.
 #[test]
 fn what_weir_forwards_ends_when_it_is_called_back_and_with_its_time() -> Result<(), Error> {
     let place = Place::open("xdp", "")?;

@@ -126,7 +126,7 @@ fn compared(filters: &[String], rulesets: &[String], taken: u64) -> Vec<Vec<u64>
     kernel
 }
 
-/// Returns a table with these chains that replaces the former one.
+/// Returns a table with these chains that replaces the old one.
 fn table(chains: &str) -> String {
     format!("table inet sort {{}}\ndelete table inet sort\ntable inet sort {{\n{chains}\n}}\n")
 }
@@ -153,7 +153,7 @@ fn classes_get_their_packets() {
         rules("1:20", "1:20"),
     ];
     let by_dscp = "u32 match ip dsfield 0x20 0xfc flowid 1:20".to_owned();
-    // The kernel forwards the flow whose DSCP changes on the way.
+    // The kernel forwards the flow whose DSCP changes on the path.
     let kernel = compared(&[by_dscp], &rulesets, 9);
     assert_eq!(kernel[0], [100, 110, 120, 0, 130 + 140]);
     assert_eq!(kernel[1], [0, 110, 120, 100, 130 + 140]);

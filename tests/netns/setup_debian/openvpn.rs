@@ -1,4 +1,4 @@
-//! Clients with the files that the router showed once come in by OpenVPN; all others are refused.
+//! Clients with the files that the router showed once connect by OpenVPN; all others are refused.
 
 use std::process::{Command, Stdio};
 
@@ -138,7 +138,7 @@ impl Scene {
     /// bypasses the tunnel.
     fn comes_in(&self, file: &str) -> Result<(), Error> {
         let past = format!("ping -6 -c 1 -W 1 {FAR6}");
-        // A former client removes its routes with some delay.
+        // A previous client removes its routes with some delay.
         wait_until("the far host answers by IPv6", LIMIT, || {
             Ok(self.remote()?.run(&past).is_ok())
         })?;

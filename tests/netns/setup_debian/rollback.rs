@@ -20,7 +20,7 @@ fn the_former_state_comes_back() -> Result<(), Error> {
     killed_in_the_middle_the_former_state_comes_back(&scene)
 }
 
-/// Without a confirmation, the LAN's former address returns, and older connections go on.
+/// Without a confirmation, the LAN's old address returns, and older connections continue.
 fn an_address_that_nobody_confirms_goes_away(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     let address = scene.lease("client", "192.168.1.1")?;
@@ -45,7 +45,7 @@ fn an_address_that_nobody_confirms_goes_away(scene: &Scene) -> Result<(), Error>
     scene.reaches("client")
 }
 
-/// If a service refuses its file, the former configuration returns at once, and a service that was
+/// If a service refuses its file, the old configuration returns at once, and a service that was
 /// stopped runs again.
 fn what_a_service_does_not_take_is_taken_back(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
@@ -69,8 +69,8 @@ fn what_a_service_does_not_take_is_taken_back(scene: &Scene) -> Result<(), Error
     Ok(())
 }
 
-/// All processes of a change are killed midway. After a start of the machine, or with the next
-/// reload, the former configuration is active.
+/// All processes of a change are killed midway. After a boot, or with the next reload, the old
+/// configuration is active.
 fn killed_in_the_middle_the_former_state_comes_back(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     scene.lease("client", "192.168.1.1")?;

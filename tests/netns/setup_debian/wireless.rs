@@ -161,7 +161,7 @@ fn a_station_of_the_access_point_reaches_wan() -> Result<(), Error> {
     Ok(())
 }
 
-/// Another's access point, whose client the router is.
+/// Another network's access point, whose client the router is.
 const THEIRS: &str = "interface=wlan0
 driver=nl80211
 hw_mode=g

@@ -55,7 +55,7 @@ fn roam(scene: &Scene, from: &str, to: &str, leaves: Leaves) -> Result<(), Error
 fn roams(arrangement: Arrangement, other: &str) {
     at_once(&WAYS, |by| {
         let scene = Scene::new(by, &untranslated(arrangement), SERVER, NO_REPROOF)?;
-        // The second device is the former wire of the host behind another member.
+        // The second device is the old wire of the host behind another member.
         let client = scene.lab.node("client")?;
         scene.lab.node(other)?.run(&format!(
             "ip link set eth0 netns {} name eth1",
@@ -150,7 +150,7 @@ fn a_transfer_survives_the_loss_of_a_wan() {
     });
 }
 
-/// Returns a ruleset of the shape of OpenWrt's fw4: zones, established first, the rest dropped.
+/// Returns a ruleset of the shape of OpenWrt's fw4: zones, established first, all others dropped.
 fn zones(lan: &str, wan: &str) -> String {
     let mut rules = String::from("table inet fw4 {\n");
     let hook = |name: &str, kind: &str, hook: &str, priority: &str, policy: &str| {

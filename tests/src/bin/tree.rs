@@ -1,4 +1,4 @@
-//! Prints figures of the source tree, and what makes them up: `make tree`.
+//! Prints figures of the source tree, and the items behind them: `make tree`.
 
 use std::path::Path;
 

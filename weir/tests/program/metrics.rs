@@ -243,9 +243,9 @@ fn the_busiest_are_told_and_the_rest_is_summed_up() {
         Some(9.0)
     );
 
-    // A device that grows slightly past another does not displace the other; one that grows far
-    // past does. The sum of the others only rises: by the traffic of a device while among the
-    // others, never by its earlier traffic.
+    // A device whose traffic slightly exceeds another's does not displace the other; a device with
+    // far more traffic does. The sum of the others only rises: by the traffic of a device while
+    // among the others, never by its earlier traffic.
     let samples = read(&render(
         &mut metrics,
         &all(vec![

@@ -213,7 +213,7 @@ fn whoever_was_not_told_is_told_by_the_next_call() {
     );
     let wanted = ["hostname cellar", ALL[4], ALL[5]];
     assert_eq!(place.told(), wanted);
-    // With the former files restored, the failed command runs with the former value.
+    // With the old files restored, the failed command runs with the old value.
     place.write("config/system", SYSTEM);
     place.write("config/network", NETWORK);
     place.runner("exit 0");

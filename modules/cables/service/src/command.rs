@@ -15,7 +15,7 @@ use runtime::command::{Connection, Format, client};
 use runtime::output::units::duration;
 use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, sanitize, wrap};
 
-/// Show the remote end of each cable, and the purpose of its port
+/// Show the far end of each cable, and the purpose of its port
 ///
 /// With mode = "suggest" under [cables] in the configuration, weir listens on each port from the
 /// moment a cable is plugged in, and probes once if silence leaves a doubt. It changes nothing.

@@ -21,7 +21,7 @@ table! {
         /// Use a set only if the ruleset drops every packet from its addresses. false: use the set
         /// whatever the rules say.
         Live verify: bool = true;
-        /// Drop packets of blackhole, unreachable and prohibit routes early, if only the route can
+        /// Drop early what blackhole, unreachable and prohibit routes drop, if only the route can
         /// decide.
         Live routes: bool = false;
     }

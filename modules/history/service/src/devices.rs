@@ -17,7 +17,7 @@ table! {
         Live name: LabelText = LabelText(None);
         /// Owner or location of the device.
         Live owner: LabelText = LabelText(None);
-        /// Kind of the device, for its icon on the page.
+        /// Kind of the device, for its picture on the page.
         Live icon: Icon = Icon(None);
     }
 }

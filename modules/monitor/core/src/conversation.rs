@@ -131,7 +131,8 @@ impl Conversation {
         }
     }
 
-    /// Marks a part of the new traffic as reported. `out`: see [`Told::out`].
+    /// Marks a part of the new traffic as reported. `out`: see
+    /// [`ConversationReport::egress_port`].
     pub fn report(
         &mut self,
         grown: Counts,

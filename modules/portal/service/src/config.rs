@@ -48,10 +48,10 @@ table! {
         /// Networks and names that are open to everyone. A name includes all names below it;
         /// "*.example.net" is only the names below.
         Live garden: WalledGarden = WalledGarden::default();
-        /// Time for which an address of a name in the walled garden is open.
+        /// Time for which an address of a name in the garden is open.
         Live garden_time: Duration = Duration::from_secs(1200),
             Duration::from_secs(10) => Duration::from_secs(86_400);
-        /// Name server for names in the walled garden. "": the first one in /etc/resolv.conf.
+        /// Name server for names of the garden. "": the first one in /etc/resolv.conf.
         Live resolver: Resolver = Resolver::default();
         /// Hardware addresses of devices that need no voucher.
         Live exempt: Macs = Macs::default();

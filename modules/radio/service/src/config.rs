@@ -36,7 +36,7 @@ table! {
         Restart least: u8 = 1, 0 => 30;
         /// Step between two powers, dB.
         Restart step: u8 = 2, 1 => 10;
-        /// Time for frames that were queued at the old power to leave.
+        /// Time for frames that were queued at the former power to leave.
         Restart settle: Duration = milliseconds(40), milliseconds(0) => HOUR;
         /// Shortest observation of a power.
         Restart watch: Duration = milliseconds(140), milliseconds(20) => HOUR;

@@ -15,7 +15,7 @@ table! {
         Restart root: PathBuf = "/etc/config".into();
         /// Folder of uncommitted changes.
         Restart changes: PathBuf = "/tmp/.uci".into();
-        /// Folder of the list of changes and of saved states. It must be on the file system of the
+        /// Folder of the list of changes and of former states. It must be on the file system of the
         /// configuration, and persist across restarts.
         Restart state: PathBuf = "/etc/weir/setup".into();
         /// Program that makes services apply a new configuration. It gets the names of the changed

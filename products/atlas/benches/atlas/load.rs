@@ -1,5 +1,5 @@
-//! Measures the server's answers a second: mixed charts, at all zooms, over connections that stay
-//! open, from this machine, whose processors the clients share.
+//! Measures the server's answers per second: mixed charts, at all zooms, over persistent
+//! connections, from this machine, whose processors the clients share.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

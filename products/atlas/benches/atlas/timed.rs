@@ -22,7 +22,7 @@ pub struct Case {
     pub how: String,
     pub kind: Kind,
     pub took: Vec<Took>,
-    /// Size on the wire: JSON and picture, compressed.
+    /// Compressed sizes of JSON and picture.
     pub octets: [usize; 2],
     /// Instead of a figure.
     pub refused: Option<String>,

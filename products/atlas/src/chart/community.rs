@@ -72,7 +72,7 @@ impl Chart for CommunityHistory {
         let series = shown.map(|(index, (key, name, style))| Series {
             key: (*key).into(),
             name: (*name).into(),
-            // Without data there is no value: no line at 0.
+            // Without data, the value is missing: no line at 0.
             values: sums
                 .iter()
                 .map(|sum| (sum.hours > 0).then(|| parts(sum)[index] as f64))
@@ -119,7 +119,7 @@ fn find(
     if all.is_empty() {
         return Ok(Vec::new());
     }
-    // Names take a look into each profile: most ask by key.
+    // Reading names requires each profile: most queries use keys.
     let mut names: Option<Vec<String>> = None;
     let mut named = |text: &str| -> Result<Vec<usize>, Error> {
         let lower = folded(text);

@@ -52,7 +52,7 @@ pub(super) fn elsewhere(language: Language) -> &'static str {
     language.of("counted with others", "bei anderen mitgezählt")
 }
 
-/// Nodes by how far they can be believed.
+/// Returns the states of nodes by credibility.
 pub(super) fn status(language: Language) -> [(&'static str, &'static str, Style); 3] {
     [
         ("live", language.of("live", "aktuell"), Style::Area),

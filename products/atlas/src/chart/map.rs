@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::figure::{Cell, Figure, Plot, Point};
 use crate::text::Language;
 
-/// Density. What several communities count is in it once.
+/// Density. Nodes counted by several communities are included once.
 pub struct Heat;
 
 /// Circles, sized by each community's own number.
@@ -155,7 +155,7 @@ fn figure(
     })
 }
 
-/// Returns a valid position, except the origin, which stands for an empty form.
+/// Returns a valid position, except the origin, which is the value of an empty form.
 fn place(latitude: Option<f64>, longitude: Option<f64>) -> Option<(f64, f64)> {
     let (latitude, longitude) = (latitude?, longitude?);
     let real = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;

@@ -45,7 +45,7 @@ pub(crate) fn nearest(store: &Connection, from: i64, to: i64) -> Result<Option<i
     })
 }
 
-/// Rows that a chart reads for each point.
+/// Scope of rows that a chart reads for each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowScope {
     /// A row of the whole directory, or of one community.

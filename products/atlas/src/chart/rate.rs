@@ -116,8 +116,8 @@ impl Chart for Rate {
     }
 }
 
-/// Per cent that are drawn: in the first years of a directory there is more, beside which nothing
-/// else could be seen.
+/// Maximum drawn per cent: the first years of a directory have higher values, which would hide all
+/// others.
 const MOST: f64 = 300.0;
 
 fn of(total: &Total) -> f64 {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Where the data are.
+/// Location of the data.
 #[derive(Args, Clone, Debug)]
 pub struct Data {
     /// Folder of the data; created by `import`

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::error::Error;
 
-/// Why a command ended early.
+/// Reason for the early end of a command.
 pub enum Failure {
     Error(Error),
     /// The reader of the output went away (`weir-atlas ledger | head`): not a failure.
@@ -18,7 +18,7 @@ impl From<Error> for Failure {
 }
 
 impl From<io::Error> for Failure {
-    /// Of writing the output; what else fails says more than this.
+    /// An error of writing the output; other failures have a more specific cause.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ReaderGone,

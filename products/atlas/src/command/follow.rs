@@ -1,4 +1,4 @@
-//! `weir-atlas follow`: a directory that goes on.
+//! `weir-atlas follow`: follows a growing directory.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     every: FollowInterval,
 }
 
-/// How often.
+/// Interval of queries.
 #[derive(Args, Clone, Debug)]
 pub(super) struct FollowInterval {
     /// Minutes between two queries, at least 5

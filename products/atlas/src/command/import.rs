@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     mapping: MappingOption,
 }
 
-/// What files look like.
+/// Format of the files.
 #[derive(Args, Clone, Debug)]
 pub(super) struct MappingOption {
     /// Mapping of the files: a TOML file, or the name of a built-in mapping
@@ -121,7 +121,7 @@ pub(super) fn on_interrupt() -> Arc<AtomicBool> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        // Without it, signals do what they do anyway: end the program at once.
+        // Without the runtime, signals keep their default effect: they end the program at once.
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
             let signals = (

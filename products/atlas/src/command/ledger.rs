@@ -1,4 +1,4 @@
-//! `weir-atlas ledger`: what was not as it should be.
+//! `weir-atlas ledger`: defects in the data.
 
 use std::io::Write;
 

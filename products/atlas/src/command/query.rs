@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
     Ok(())
 }
 
-/// Columns as wide as what is in them, numbers to the right.
+/// Formats columns as wide as their content, numbers to the right.
 fn table(answer: &sql::Answer, output: &mut impl Write) -> Result<(), Failure> {
     let names: Vec<String> = answer.columns.iter().map(|name| in_line(name)).collect();
     let rows: Vec<Vec<(String, bool)>> = answer
@@ -96,7 +96,7 @@ fn table(answer: &sql::Answer, output: &mut impl Write) -> Result<(), Failure> {
     rows.iter().try_for_each(|row| line(row))
 }
 
-/// A cell, and whether it stands to the right.
+/// Returns a cell's text, and true if the cell is aligned to the right.
 fn written(cell: &Cell) -> (String, bool) {
     match cell {
         Cell::Nothing => (String::new(), false),

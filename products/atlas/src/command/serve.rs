@@ -98,13 +98,13 @@ pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), F
         };
         server.run(end).await
     });
-    // Discards computations whose clients are gone.
+    // Discards computations of disconnected clients.
     runtime.shutdown_background();
     Ok(served?)
 }
 
-/// Follows in a thread of its own, which ends with the program: what is half written then is taken
-/// back by the store. Makes the store where it is not there.
+/// Follows in a thread of its own, which ends with the program: the store then undoes a
+/// half-written snapshot. Creates the store if missing.
 fn follow_beside(url: &str, arguments: &Arguments) -> Result<(), Error> {
     let mapping = arguments.mapping.read()?;
     let data = arguments.data.data.clone();

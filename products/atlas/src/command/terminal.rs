@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-/// Text without what a terminal would take for orders.
+/// Returns the text without control sequences of a terminal.
 pub fn harmless(text: &str) -> String {
     let keep = |c: &char| *c == '\n' || !c.is_control();
     text.chars().filter(keep).collect()
@@ -13,7 +13,7 @@ pub fn in_line(text: &str) -> String {
     harmless(&text.replace('\n', " "))
 }
 
-/// Begins to tell what goes on, on standard error.
+/// Starts the log on standard error.
 pub fn log() {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let format = tracing_subscriber::fmt()

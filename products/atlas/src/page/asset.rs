@@ -25,7 +25,7 @@ macro_rules! built {
 /// All assets; unbuilt ones are empty.
 pub(crate) static ASSETS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
     let mut style = built!("atlas.css", "text/css; charset=utf-8");
-    // Pictures in pages have no style sheet of their own: pages forbid styles between their lines.
+    // Pictures in pages have no style sheet of their own: the pages' policy forbids inline styles.
     style
         .octets
         .to_mut()

@@ -111,7 +111,7 @@ pub(super) enum ChartPosition {
     Among,
 }
 
-/// The picture, for wide windows and for narrow ones.
+/// Draws the picture, for wide windows and for narrow ones.
 pub(super) fn drawn(
     reader: &Reader,
     chart: &dyn Chart,
@@ -268,7 +268,7 @@ fn files(reader: &Reader, name: &str, asked: &ChartQuery, html: &mut String) {
     html.push_str("</p>\n</section>\n");
 }
 
-/// The picture as a file of its own.
+/// Draws the picture as a file of its own.
 pub(crate) fn picture(
     reader: &Reader,
     chart: &dyn Chart,

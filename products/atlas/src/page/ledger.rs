@@ -15,7 +15,7 @@ use crate::time;
 /// Lines of a page.
 const LINES: i64 = 100;
 
-/// Words that are looked for.
+/// Maximum number of search words.
 const WORDS: usize = 8;
 
 /// Returns a link to the ledger's disbelieved numbers; of all communities if `key` is empty.
@@ -140,7 +140,7 @@ impl Found {
     fn of(reader: &Reader, search: &str) -> Self {
         let (mut all, mut words) = (Vec::new(), Vec::new());
         for word in search.to_lowercase().split_whitespace().take(WORDS) {
-            // German words are looked up in English, the language of the ledger.
+            // German search words are translated to English, the language of the ledger.
             let kept = match reader.language {
                 Language::German => Book::Ledger.english_of(word),
                 Language::English => Vec::new(),

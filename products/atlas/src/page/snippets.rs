@@ -42,7 +42,7 @@ pub(super) fn snippets(
          <weir-chart src=\"{page}\"><a href=\"{page}\">{title}</a></weir-chart>",
         address(To::Asset("weir-chart.js")),
     );
-    // Shrunk to a telephone's width a wide picture could not be read. Without styles, which many
+    // A wide picture shrunk to a telephone's width would be illegible. Uses no styles, which many
     // policies forbid.
     let image = format!(
         "<a href=\"{page}\"><picture><source media=\"(max-width: 600px)\" srcset=\"{small}\">\

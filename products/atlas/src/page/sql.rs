@@ -15,12 +15,12 @@ use crate::svg;
 use crate::text::Language;
 use crate::time::Unit;
 
-/// Rows that a page shows; the rest is in the files.
+/// Maximum number of rows on a page; the files have all rows.
 const ROWS: usize = 400;
-/// Lines, and points of each, that a picture has.
+/// Maximum number of lines, and points of each, in a picture.
 const LINES: usize = 8;
 const POINTS: usize = 2000;
-/// Bars that a picture has.
+/// Maximum number of bars in a picture.
 const BARS: usize = 30;
 
 /// A query and its result.
@@ -324,7 +324,7 @@ fn figure(answer: &Answer, title: &str, language: Language) -> Option<Figure> {
     })
 }
 
-/// Things of which a picture has a part.
+/// Elements of which a picture shows a part.
 enum Which {
     Names,
     Columns,

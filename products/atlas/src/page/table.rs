@@ -1,4 +1,4 @@
-//! The table beside a chart.
+//! The table next to a chart.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::{Reader, To, escape, format};
 use crate::figure::{Cell, Figure};
 use crate::time::Unit;
 
-/// Rows that a page has; the rest is in the CSV file.
+/// Maximum number of rows on a page; the CSV file has all rows.
 const ROWS: usize = 400;
 
 /// HTML of a figure's table.
@@ -141,7 +141,8 @@ mod tests {
                 more.is_some()
             );
             assert!(html.contains(more.unwrap_or_default()), "{rows}");
-            // Numbers, though the first row has none; a name leads to whose it is.
+            // The column is numeric, although the first row has no number; a name links to its
+            // community.
             assert!(html.contains("<th scope=\"col\" class=\"number\">nodes</th>"));
             assert!(html.contains("<td><a href=\"/chart/community?key=k\">&lt;n&gt;</a></td>"));
             assert!(html.contains("<td class=\"number\">–</td>"));

@@ -70,7 +70,7 @@ const DEPTH: usize = 2;
 const NAME: u64 = 64 << 10;
 /// Memory limit of xz: the need of `xz -9`, and some.
 const XZ: u64 = 80 << 20;
-/// Endings of files that are looked at, in folders and archives.
+/// Extensions of files that are read, in folders and archives.
 pub const ENDINGS: [&str; 8] = [
     ".json", ".csv", ".tsv", ".gz", ".xz", ".tar", ".tgz", ".txz",
 ];

@@ -31,7 +31,7 @@ const HALF: &str = "the text with \u{fffd} in its place";
 pub(crate) struct Draft {
     pub(crate) key: String,
     pub(crate) nodes: Option<i64>,
-    /// Time of the fetch, and time of the community's last news: seconds since 1970.
+    /// Time of the fetch, and time of the community's last update: seconds since 1970.
     pub(crate) fetched: Option<i64>,
     /// `fetched` names its zone of time.
     pub(crate) zoned: bool,

@@ -134,12 +134,12 @@ impl Follower {
             (self.etag, self.modified) = (last.etag, last.modified);
         }
         if renewed {
-            // The validators belong to a former store.
+            // The validators belong to the old store.
             (self.etag, self.modified) = (None, None);
         }
         let told = match self.fetch() {
             Ok(Some((octets, headers))) => {
-                // Without the time: identical content an hour later has no news.
+                // Without the time: identical content an hour later is not new.
                 let digest = digest(&octets, None);
                 let told = keep(&octets, &digest, &self.address, mapping, now, sink)?;
                 if !matches!(told, FollowResult::Failed(_)) {

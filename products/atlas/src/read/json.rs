@@ -1,5 +1,5 @@
-//! Parser of JSON directories. One walk of the entries finds the wanted paths; the rest is skipped
-//! without allocation.
+//! Parser of JSON directories. One walk of the entries finds the wanted paths; all other values are
+//! skipped without allocation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -125,7 +125,7 @@ impl<'c, 'de> Context<'c, 'de> {
         Ok(())
     }
 
-    /// Handles a repeated member on the path to the entries, with `rest` behind it: earlier content
+    /// Handles a repeated member on the path to the entries, followed by `rest`: earlier content
     /// does not count.
     fn again(&mut self, rest: &[String]) {
         let way = &self.mapping.entries;

@@ -35,7 +35,7 @@ impl Remarks {
         });
     }
 
-    /// Leaves those of the file: its entries so far do not count.
+    /// Keeps the remarks on the file: its earlier entries do not count.
     pub(crate) fn forget_entries(&mut self) {
         self.kept.retain(|remark| remark.key.is_none());
         self.more = 0;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ureq::Timeout;
 
-/// Names a file with the authorities whose certificates are believed, as other programs have it.
+/// Environment variable with the file of trusted CAs, as in other programs.
 pub(super) const AUTHORITIES: &str = "SSL_CERT_FILE";
 
 /// Slowest accepted server.

@@ -1,5 +1,5 @@
-//! Files that are no directory: lists of nodes, a community's own file, an error that a server
-//! sent. Each would be a snapshot without nodes, and a fall that never was.
+//! Files that are not directories: lists of nodes, a community's own file, an error from a server.
+//! Each would count as a snapshot without nodes, and as a fall that did not happen.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Paths of the wanted values in an entry, such as `location.geoCode.lat`, as a tree: one walk of
-//! the entry finds all and skips the rest.
+//! Paths of the wanted values in an entry, such as `location.geoCode.lat`, as a tree: one pass over
+//! the entry finds all of them and skips all other values.
 
 use std::borrow::Cow;
 
@@ -201,7 +201,7 @@ impl Node {
 }
 
 impl<'a> Slots<'a> {
-    /// The last of several counts, as everywhere in JSON.
+    /// The last of several values counts, as everywhere in JSON.
     pub(crate) fn put(&mut self, slot: usize, value: Value<'a>) {
         if self.values[slot] != Value::Nothing {
             self.twice.push(slot);

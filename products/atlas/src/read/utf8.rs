@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Detects UTF-16 and UTF-32 by the first bytes: a mark, or the zeros beside ASCII.
+/// Detects UTF-16 and UTF-32 by the first bytes: a byte order mark, or the zeros next to ASCII.
 pub(crate) fn encoding(octets: &[u8]) -> Option<&'static str> {
     match octets {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),

@@ -29,7 +29,7 @@ impl<'a> Value<'a> {
             Some(b'"') if !raw.contains('\\') => {
                 Self::Text(Cow::Borrowed(&raw[1..raw.len().max(2) - 1]))
             }
-            // Half a surrogate is no text, but no reason to throw the rest of it away.
+            // An unpaired surrogate is invalid, but the remaining text is still usable.
             Some(b'"') => Self::Text(Cow::Owned(unescaped(raw))),
             Some(b'[') => Self::List(raw),
             Some(b'{') => Self::Object,
@@ -85,8 +85,9 @@ pub(crate) fn short(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text without control characters (also those that turn the direction of writing) and blanks
-/// around it, of at most `most` characters. What was done to it, where that is worth a remark.
+/// Removes control characters (including those that change the direction of writing) and
+/// surrounding blanks, and truncates to `most` characters. Also returns a remark on the change, if
+/// it deserves one.
 pub(crate) fn clean(text: &str, most: usize) -> (String, Option<&'static str>) {
     let text = text.trim();
     if text.len() <= most && text.bytes().all(|o| (0x20..0x7f).contains(&o)) {

@@ -225,7 +225,7 @@ impl App {
             }
         };
         let reader = visit.reader();
-        // Answers may be large, and a page of one has a picture.
+        // Answers may be large, and a page with an answer has a picture.
         let written = tokio::task::spawn_blocking(move || asked.write(&reader, answered));
         match written.await {
             Ok(Ok(reply)) => reply,

@@ -173,7 +173,7 @@ impl ConnectionPool {
         state.looked = Instant::now();
     }
 
-    /// Reads a little by a new connection: older ones may only have the former content of an
+    /// Reads a little by a new connection: older ones may only have the old content of an
     /// overwritten file.
     fn read(&self) {
         let fresh = store::open(&self.data).and_then(|store| {

@@ -29,7 +29,7 @@ impl Figures {
         store: &Connection,
         asked: &ChartQuery,
     ) -> Result<Arc<Figure>, Error> {
-        // Numbers and words do not depend on how a picture looks.
+        // Numbers and names do not depend on the appearance of the picture.
         let plain = ChartQuery {
             look: PictureStyle::default(),
             ..asked.clone()

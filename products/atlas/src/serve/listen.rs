@@ -111,8 +111,8 @@ async fn speak(
         .header_read_timeout(REQUEST_TIME)
         .max_buf_size(HEAD)
         .max_headers(HEADERS)
-        // A client that leaves cancels its query. One that only closes its own side looks the same,
-        // and gets no answer.
+        // A disconnected client cancels its query. A client that only closes its own side looks the
+        // same, and gets no answer.
         .half_close(false)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);

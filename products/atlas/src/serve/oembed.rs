@@ -63,7 +63,7 @@ pub(super) fn read(reader: &Reader, query: &str) -> Result<OembedRequest, Refusa
     let mut asked = asked?;
     let width = asked.look.width.min(most_width);
     let height = (asked.look.height + SOURCE).min(most_height);
-    // The picture is no higher than its frame leaves it.
+    // Limits the picture to the height that its frame leaves.
     let picture = height.saturating_sub(SOURCE).max(*HEIGHTS.start());
     asked.look.height = picture;
     Ok(OembedRequest {

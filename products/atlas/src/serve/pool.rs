@@ -13,7 +13,7 @@ use crate::fair_queue::{FairQueue, Refused, Rules};
 
 /// Longest time that a question takes.
 const LONGEST: Duration = Duration::from_secs(5);
-/// Instructions of SQLite's machine after which the time is looked at.
+/// Number of instructions of SQLite's machine between two checks of the time.
 const LOOK: i32 = 20_000;
 /// Questions that may wait for their turn, those of one client, and how long.
 const WAITING: usize = 128;

@@ -104,7 +104,7 @@ impl Query {
     }
 }
 
-/// Writes CSV. The last line tells of missing rows, as files are often read without headers.
+/// Writes CSV. The last line reports missing rows, as files are often read without headers.
 fn csv(answer: &Answer) -> Result<String, Error> {
     let columns = || answer.columns.iter().map(String::as_str);
     let mut text = csv_of(columns(), &answer.rows)?;

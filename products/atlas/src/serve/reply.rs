@@ -63,7 +63,7 @@ pub(crate) enum Frame {
 }
 
 impl Frame {
-    /// Returns the policy: everything from this server, nothing inline. A separate picture has its
+    /// Returns the policy: all content from this server, nothing inline. A separate picture has its
     /// own style.
     fn policy(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::page::{self, Places, Reader, To};
 use crate::text::Language;
 
-/// A request, as far as it matters.
+/// The relevant parts of a request.
 pub(super) struct Visit<'a> {
     pub path: &'a str,
     pub query: &'a str,

@@ -160,7 +160,8 @@ fn of_the_ledger(store: &Connection, error: Error) -> Error {
 /// Largest search text, in bytes.
 const WORDS: usize = 200;
 
-/// The values of these parameters, beside language and colours; others are errors that name them.
+/// Returns the values of these parameters, besides language and colours; others are errors that
+/// name them.
 pub(super) fn values<const N: usize>(
     query: &str,
     names: [&str; N],

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream whose writes fail when its peer takes nothing for so long, or less than it has to.
+/// A stream whose writes fail when its peer reads nothing for so long, or less than the minimum.
 pub(crate) struct TimeoutStream<S> {
     stream: S,
     patience: Duration,

@@ -1,5 +1,5 @@
-//! Confines a worker before it reads a query. Each layer alone would keep a query from the rest of
-//! the machine; a hole in one leaves the others intact.
+//! Confines a worker before it reads a query. Each layer alone would isolate a query from the
+//! machine; a hole in one leaves the others intact.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -16,7 +16,7 @@ use super::{parquet, public};
 use crate::error::Error;
 use crate::store::{self, Stamp};
 
-/// Between two looks at the store's version.
+/// Interval between two checks of the store's version.
 const LOOK: Duration = Duration::from_secs(5);
 /// A copy may be made this part of the time at most, for it takes the disk from others.
 const SHARE: u32 = 20;
@@ -34,7 +34,7 @@ pub(super) struct CopyIdentity {
     parts: u64,
 }
 
-/// Renews the copy on a query after a change of the store: without queries there is no copying.
+/// Renews the copy on a query after a change of the store: without queries, nothing is copied.
 #[derive(Debug)]
 pub(super) struct Copies {
     shared: Arc<Shared>,
@@ -63,7 +63,7 @@ struct State {
     made: Option<(Instant, Duration)>,
     making: bool,
     failed: Option<String>,
-    /// Reason why the store is unreadable: the former copy stays in use.
+    /// Reason why the store is unreadable: the old copy stays in use.
     wrong: Option<String>,
     /// Reason for the removal of the copy.
     fault: Option<String>,

@@ -1,5 +1,4 @@
-//! DuckDB, if installed: its own program, over Parquet files, confined as far as an external
-//! program can be.
+//! DuckDB, if installed: an external program over Parquet files, confined as far as possible.
 
 use std::env;
 use std::fmt::Write as _;
@@ -20,7 +19,7 @@ use crate::figure::Cell;
 const VIEWS: &str = include_str!("duckdb.sql");
 /// Files that it may have open: those of all years, and its libraries.
 const FILES: u64 = 100;
-/// Address space that DuckDB needs beside the query's memory, in bytes.
+/// Address space that DuckDB needs in addition to the query's memory, in bytes.
 pub(super) const ADDRESSES: u64 = 256 << 20;
 
 /// Finds the program in the usual folders. A launcher (such as pip's) cannot be confined.
@@ -179,7 +178,7 @@ fn real(text: String) -> Cell {
 /// Returns the error for a missing answer, from the error output.
 pub(super) fn refused(said: &[u8], limits: &Limits) -> Option<Error> {
     let said = String::from_utf8_lossy(said);
-    // The rest quotes the statement that contains the query as a text.
+    // The remaining text quotes the statement that contains the query as a text.
     let said = said.split("\n\nLINE ").next().unwrap_or_default().trim();
     if said.starts_with("Out of Memory") {
         return Some(limits.too_much_memory());

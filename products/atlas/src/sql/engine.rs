@@ -1,4 +1,4 @@
-//! SQLite, as a stranger may use it.
+//! SQLite, restricted for untrusted users.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use super::public::FORMAT;
 use crate::figure::Cell;
 use crate::store::address;
 
-/// Steps of SQLite's machine between two looks at the clock: some 0.1 ms.
+/// Steps of SQLite's machine between two checks of the clock: some 0.1 ms.
 const STEPS: i32 = 5_000;
 
 /// Characters of an error.
@@ -65,8 +65,8 @@ pub(super) fn open(path: &Path, limits: &Limits) -> rusqlite::Result<Connection>
         limits.memory
     ))?;
     functions::add(&store, limits.memory)?;
-    // Whatever SQLite does once is done before there are no files: it takes numbers for `random()`
-    // from the kernel.
+    // SQLite's one-time initialisation happens before files become inaccessible: SQLite reads the
+    // seed of `random()` from the kernel.
     store.query_row("SELECT random()", [], |_| Ok(()))?;
     // A file that is empty is a database, without a table.
     let format = store.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?;
@@ -200,7 +200,7 @@ fn rows(statement: &mut Statement<'_>, limits: &Limits) -> rusqlite::Result<Answ
     };
     let width = answer.columns.len();
     let most = limits.rows.min(limits.cells / width.max(1));
-    // Reserves room for the rest of the answer.
+    // Reserves room for the remaining parts of the answer.
     let mut room = limits.octets.saturating_sub(1024);
     for name in &answer.columns {
         room = room.saturating_sub(name.len() * 2 + 3);

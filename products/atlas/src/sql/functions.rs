@@ -1,4 +1,4 @@
-//! Functions of free queries beside SQLite's own: `median`, `percentile`, `regexp`.
+//! Functions of free queries in addition to SQLite's own: `median`, `percentile`, `regexp`.
 
 use regex::{Regex, RegexBuilder};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};

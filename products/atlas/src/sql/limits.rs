@@ -28,7 +28,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for strangers: two such processes and the server fit into 256 MB.
+    /// Limits for untrusted users: two such processes and the server fit into 256 MB.
     pub const STRANGERS: Self = Self {
         seconds: 5,
         rows: 10_000,
@@ -80,13 +80,13 @@ impl Limits {
     }
 }
 
-/// What answers a query.
+/// Engine that answers a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, clap::ValueEnum)]
 pub enum Engine {
     /// In this program.
     #[default]
     Sqlite,
-    /// Where it is installed.
+    /// The installed DuckDB.
     Duckdb,
 }
 

@@ -13,7 +13,7 @@ use crate::store::{self, Stamp};
 
 /// Name of the folder in the data folder.
 const FOLDER: &str = "parquet";
-/// Unfinished and former folders. Remains of them are removed.
+/// Unfinished and old folders. Remains of them are removed.
 const UNFINISHED: &str = "parquet.new";
 const BEFORE: &str = "parquet.old";
 /// File there with the version of the store and the list of the files.

@@ -33,7 +33,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the settings for strangers.
+    /// Returns the settings for untrusted users.
     pub fn of(data: impl Into<PathBuf>) -> Self {
         Self {
             data: data.into(),

@@ -81,7 +81,7 @@ mod filter {
         libc::SYS_exit_group,
     ];
 
-    /// Calls that look for a file, which fail: `localtime` asks for the time zone.
+    /// Calls that open files by name, which fail: `localtime` reads the time zone.
     const REFUSED: &[i64] = &[
         libc::SYS_openat,
         libc::SYS_readlinkat,
@@ -291,7 +291,7 @@ mod filter {
             known.extend([libc::SYS_newfstatat, libc::SYS_mmap, libc::SYS_mprotect]);
             #[cfg(target_arch = "x86_64")]
             known.push(libc::SYS_alarm);
-            // Without `AT_EMPTY_PATH` it looks for a file.
+            // Without `AT_EMPTY_PATH` the call resolves a file name.
             known.retain(|call| *call != libc::SYS_newfstatat);
             known.sort_unstable();
             assert_eq!(allowed.collect::<Vec<_>>(), known);

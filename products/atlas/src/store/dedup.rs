@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-/// An entry as far as it matters here.
+/// The relevant parts of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
     pub key: &'a str,

@@ -58,8 +58,8 @@ pub(crate) fn plain_file(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Gives a file or folder beside the store to the store's owner, as SQLite does with its own: the
-/// server, another user than root, must be able to write files that root has made.
+/// Gives a file or folder next to the store to the store's owner, as SQLite does with its own
+/// files: the server, another user than root, must be able to write files that root has created.
 pub(crate) fn give_to_owner(made: &Path, data: &Path) -> Result<(), Error> {
     let path = data.join(FILE);
     let owner = std::fs::metadata(&path).map_err(Error::file(&path))?;

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use super::file::{address, version};
 use crate::error::Error;
 
-/// Looked at page by page: some megabytes, however long the history is.
+/// Tables that are checked completely: some megabytes, however long the history is.
 const SHORT: [&str; 9] = [
     "meta",
     "month_totals",
@@ -21,14 +21,15 @@ const SHORT: [&str; 9] = [
     "profiles",
     "profile_routing",
 ];
-/// Looked into at so many places, from begin to end.
+/// Tables that are checked at so many places, from begin to end.
 const LONG: [(&str, &str); 3] = [
     ("days", "day"),
     ("day_profiles", "day"),
     ("observations", "hour"),
 ];
 const PLACES: i64 = 64;
-/// Timeout of the check: the rest counts as whole, so that a slow disk excludes no store.
+/// Timeout of the check: the unchecked part counts as intact, so that a slow disk excludes no
+/// store.
 const TIME: Duration = Duration::from_secs(5);
 /// Instructions of SQLite's machine between checks of the time.
 const LOOK: i32 = 5_000;

@@ -1,5 +1,5 @@
-//! Identity of the store's file and of its journal: after a replacement, SQLite would take the
-//! journal of the former file for that of the new one.
+//! Identity of the store's file and of its journal: after a replacement, SQLite would apply the
+//! journal of the old file to the new one.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -33,7 +33,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// `None`: there is no file.
+    /// `None`: the file does not exist.
     pub fn of(path: &Path) -> Option<Self> {
         let data = fs::metadata(path).ok()?;
         Some(Self {
@@ -77,7 +77,7 @@ impl Standing {
         Ok(same)
     }
 
-    /// Removes the journal of this file, whose place another one has taken.
+    /// Removes the journal of this file, which another file has replaced.
     pub fn leave(&self) -> Result<(), Error> {
         if self.journal.is_none() {
             return Ok(());

@@ -18,8 +18,8 @@ use crate::snapshot::{Remark, Snapshot, Status};
 /// Digest of a file's content.
 pub type Digest = [u8; 32];
 
-/// Adds snapshots to a store. They stay in memory until [`Self::commit`]: some 40 bytes an entry,
-/// beside new names.
+/// Adds snapshots to a store. They stay in memory until [`Self::commit`]: some 40 bytes per entry,
+/// in addition to new names.
 ///
 /// The order of snapshots does not matter, and none counts twice. Of two entries of a community in
 /// an hour, the one fetched last counts.

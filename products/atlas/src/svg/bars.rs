@@ -1,4 +1,4 @@
-//! Bars: one for each row, name and number beside it.
+//! Bars: one per row, with name and number.
 
 use super::canvas::{Anchor, Area, Canvas, Drawn};
 use super::colour::Paint;
@@ -26,7 +26,7 @@ struct Rows {
     pitch: f64,
     thick: f64,
     size: f64,
-    /// True if names are above their bars, for lack of room beside them.
+    /// True if names are above their bars, for lack of room at the side.
     above: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A picture while it is drawn.
+//! Canvas of a picture during drawing.
 
 use super::calendar::bounded;
 use super::colour::{self, Paint};
@@ -58,7 +58,7 @@ pub(super) struct Canvas<'a> {
     pub(super) links: Option<Links<'a>>,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Notes beside those of the figure.
+    /// Notes in addition to those of the figure.
     pub(super) notes: Vec<String>,
     /// True if the notes of the figure are at the bottom.
     pub(super) with_notes: bool,
@@ -100,7 +100,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Returns true if there is too little room for parts beside each other.
+    /// Returns true if the canvas is too narrow for parts side by side.
     pub(super) fn narrow(&self) -> bool {
         self.width < 520.0
     }
@@ -148,7 +148,7 @@ impl<'a> Canvas<'a> {
         ));
     }
 
-    /// Draws a notice that there is no data.
+    /// Draws a notice about missing data.
     pub(super) fn nothing(&mut self, area: Area) -> String {
         let text = self.language.of("No data here", "Hier sind keine Daten");
         self.instead(area, text)

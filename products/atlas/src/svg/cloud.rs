@@ -280,7 +280,7 @@ mod tests {
             let value = 300.0 - 20.0 * nth as f64;
             bars.push(bar(name, &format!("Freifunk {name}"), value));
         }
-        // In a page, in a telephone, and in the smallest picture.
+        // Sizes in a page, in a telephone, and of the smallest picture.
         for (wide, high) in [(928.0, 376.0), (308.0, 296.0), (308.0, 110.0)] {
             let words = placed(&bars, wide, high);
             assert_eq!(words.len(), bars.len(), "{wide} × {high}");

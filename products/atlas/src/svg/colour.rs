@@ -1,10 +1,10 @@
-//! Colours. Each stands as an attribute where it is used, so that a picture is right where no style
-//! sheet is allowed; a class beside it lets [`sheet`] turn it dark.
+//! Colours. Each colour is an attribute at its place of use, so that a picture is correct without a
+//! style sheet; an additional class lets [`sheet`] turn the colour dark.
 //!
-//! The parts' colours were searched for, not chosen: the smallest difference between any two, as
-//! seen by all eyes, and by those that lack the cones for green or for red, is as large as it could
-//! be made, with a contrast of 3 at least upon the ground (WCAG 2.2, 1.4.11). A mark, a hatch or a
-//! name repeats the meaning of each colour.
+//! The parts' colours result from a search, which maximised the smallest difference between any
+//! two, for normal vision and for people who lack the cones for green or for red, with a contrast
+//! of at least 3 on the background (WCAG 2.2, 1.4.11). A mark, a hatch or a name repeats the
+//! meaning of each colour.
 
 use std::fmt::Write;
 
@@ -128,10 +128,10 @@ pub(super) fn paint(
     format!(" class=\"{class}\"{colours}")
 }
 
-/// The style sheet that turns pictures of the theme `auto` dark, where the reader's system is. It
-/// is the same for all pictures, so any number of them stand in one page; [`super::draw`] puts it
-/// into each. A page that forbids styles between its lines puts it into its own style sheet, and
-/// takes it out of the pictures by [`without_sheet`].
+/// Returns the style sheet that turns pictures of the theme `auto` dark if the reader's system is
+/// dark. All pictures have the same sheet, so one page may contain any number of them;
+/// [`super::draw`] puts the sheet into each. A page that forbids inline styles includes the sheet
+/// in its own style sheet, and removes the sheet from the pictures by [`without_sheet`].
 pub fn sheet() -> String {
     let mut text = String::from("@media screen and (prefers-color-scheme:dark){");
     for paint in Paint::all() {
@@ -146,7 +146,7 @@ pub fn sheet() -> String {
     text
 }
 
-/// A picture of [`super::draw`] without its style sheet.
+/// Returns a picture of [`super::draw`] without its style sheet.
 pub fn without_sheet(picture: &str) -> String {
     picture.replacen(&element(), "", 1)
 }
@@ -155,7 +155,7 @@ pub(super) fn element() -> String {
     format!("<style>{}</style>", sheet())
 }
 
-/// Permanent look of a name.
+/// Permanent appearance of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) paint: Paint,
@@ -168,8 +168,8 @@ pub(super) struct Slot {
 /// Number of hatches and dashes that distinguish names of one colour.
 pub(super) const ROUNDS: usize = 10;
 
-/// Returns the look of a key, the same in each picture and year, whatever is beside it. Unforeseen
-/// keys may look alike; keys known to appear together do not.
+/// Returns the appearance of a key, identical in each picture and year, whatever else is in the
+/// picture. Unforeseen keys may have one appearance; keys known to appear together do not.
 pub(super) fn slot(key: &str) -> Slot {
     let hash = hash(key);
     // Each property uses other bits.
@@ -192,8 +192,8 @@ pub(super) fn of_name(name: &str, key: &str) -> String {
     super::ink::named(name, key).to_lowercase()
 }
 
-/// Returns the colour and hatch or dash of frequent keys, chosen far apart within their pictures.
-/// `PARTS`: grey.
+/// Returns the colour and hatch or dash of frequent keys, chosen to differ strongly within their
+/// pictures. `PARTS`: grey.
 fn known(key: &str) -> Option<(usize, usize)> {
     Some(match key.to_ascii_lowercase().as_str() {
         "live" | "nodes" | "rate" | "appeared" | "batman-adv" => (0, 0),
@@ -220,7 +220,7 @@ fn known(key: &str) -> Option<(usize, usize)> {
 }
 
 /// Names that share a chart and outnumber the colours, the most frequent first. Append new ones at
-/// the end: the position determines the look.
+/// the end: the position determines the appearance.
 const LISTS: [&[&str]; 2] = [
     &[
         "DE", "AT", "CH", "IT", "FR", "NL", "BE", "ES", "DK", "PL", "CZ", "GB", "LU", "SE", "NO",
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn looks_belong_to_keys() {
-        // Fixed values: looks must not change with a new version.
+        // Fixed values: the appearance must not change with a new version.
         let parts = |keys: &[&str]| {
             let slots = keys.iter().map(|key| slot(key));
             slots.map(|slot| slot.paint).collect::<Vec<_>>()

@@ -26,7 +26,7 @@ pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry]) -> Area {
     canvas.ink.0.push_str("</g>");
     let mut top = 38.0;
     let about = subtitle(canvas);
-    // A tiny picture has only its title; so has one with a complete title.
+    // A tiny picture has only its title; so has a picture with a complete title.
     if canvas.height >= 200.0 && !about.is_empty() && !canvas.figure.title.contains(&about) {
         let about = fit(&about, 13.0, room);
         canvas.text((left, 47.0), 13.0, Anchor::Start, Paint::Muted, &about);

@@ -1,12 +1,12 @@
-//! Writer of a picture: its texts, and paths, which are most of it.
+//! Writer of a picture: its texts, and its paths, which are most of the picture.
 
 use std::fmt::{Arguments, Write};
 
-/// Stands for the picture's own id until that is known. No text has it: [`escape`] lets no control
-/// character through.
+/// Placeholder of the picture's own id until the id is known. No text contains it: [`escape`]
+/// removes control characters.
 pub(super) const ID: char = '\u{1}';
 
-/// A picture as far as it is written.
+/// A partly written picture.
 #[derive(Default)]
 pub(super) struct Ink(pub(super) String);
 

@@ -61,7 +61,7 @@ fn em(letter: char) -> f64 {
         'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' => 0.58,
         'A'..='Z' => 0.71,
         '\0'..='\u{10ff}' => 0.64,
-        // Signs of East Asia, and pictures.
+        // Characters of East Asia, and emoji.
         _ => 1.0,
     }
 }

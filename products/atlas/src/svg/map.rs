@@ -48,8 +48,8 @@ pub(super) fn draw(canvas: &mut Canvas, points: &[Point], most: Option<f64>) -> 
     }
 }
 
-/// Draws land and frame. A wide picture is all map, with the title on it. Returns the areas left by
-/// title and notes, and of the map.
+/// Draws land and frame. In a wide picture the map fills the picture, with the title on it. Returns
+/// the areas left by title and notes, and of the map.
 fn frame(
     canvas: &mut Canvas,
     places: &[Place],

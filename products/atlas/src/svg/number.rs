@@ -2,13 +2,13 @@
 
 use crate::text::Language;
 
-/// Values beyond are drawn as this: a picture has no use for more, and sums stay finite.
+/// Greater values are drawn as this value: a picture needs no more, and sums stay finite.
 const MOST: f64 = 1e15;
 
 /// Values nearer to nothing are nothing.
 const LEAST: f64 = 1e-9;
 
-/// A value that can be drawn; `None`: it is no number.
+/// Returns a value that can be drawn; `None`: not a number.
 pub(super) fn sane(value: f64) -> Option<f64> {
     match value {
         value if value.is_nan() => None,

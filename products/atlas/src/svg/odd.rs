@@ -29,7 +29,8 @@ struct Mark {
     count: i64,
 }
 
-/// Takes the band off the top of a plot's area, if there are odd numbers, and returns the rest.
+/// Removes the band at the top of a plot's area, if there are odd numbers, and returns the
+/// remaining area.
 pub(super) fn room(area: Area, odd: &[Odd]) -> Area {
     match odd.is_empty() {
         true => area,

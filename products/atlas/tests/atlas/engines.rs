@@ -94,7 +94,7 @@ const SUMS: [&str; 7] = [
      FROM hour_totals GROUP BY 1 ORDER BY 1",
 ];
 
-/// Row by row: what differs is small.
+/// Compares row by row, with a small tolerance.
 fn same(one: &Value, other: &Value, what: &str) {
     let (Some(one), Some(other)) = (one.as_array(), other.as_array()) else {
         panic!("{what}: no rows");
@@ -170,7 +170,7 @@ fn exported_files_have_all_there_is() {
     compare(&data, "made");
 }
 
-/// Imports what is at `place`.
+/// Imports the files at `place`.
 fn import(place: &Path, data: &Path) -> read::Progress {
     let mut writer = store::Writer::open(data).expect("a store");
     let mapping = read::Mapping::named("freifunk").expect("a mapping");
@@ -220,7 +220,7 @@ fn charts_are_what_duckdb_makes_of_the_raw_files() {
     assert!(documented[1].to_string().contains("batman"), "{documented}");
 }
 
-/// Holds what the chart answers against the sums.
+/// Compares the chart's answers with the sums.
 fn chart(store: &Connection, sums: &Value) {
     let growth = chart::find("growth").expect("a chart");
     let asked = ChartQuery::read("from=2013&to=2026&by=month").expect("a question");
@@ -242,8 +242,8 @@ fn chart(store: &Connection, sums: &Value) {
     same(&told, &summed, "the chart");
 }
 
-/// Holds the charts by what communities say of themselves against the sums of `said`, by month and
-/// by day.
+/// Compares the charts by the communities' own profiles with the sums of `said`, by month and by
+/// day.
 fn by_profile(store: &Connection, sums: &Value) {
     let said = sums.as_array().expect("rows");
     for name in ["routing", "countries", "versions"] {

@@ -117,7 +117,7 @@ fn who_is_believed() {
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(said.starts_with("1 files were read"), "{said}");
 
-    // In its place, not beside those that come with the program.
+    // Instead of the included CAs, not in addition to them.
     let other = Server::start("localhost", 2199);
     let (done, told) = server.import(Some(&other.authority));
     assert_eq!(done.status.code(), Some(1), "{told}");

@@ -15,7 +15,7 @@ mod looks;
 
 use figures::{births, catalonia, cloud, growth, hours, odd, places, routing, top, weeks, world};
 
-/// A picture is as in its file.
+/// Compares a picture with its file.
 fn golden(name: &str, picture: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.svg"));
     // A line for each element, so that a change can be read.
@@ -104,11 +104,11 @@ fn bars_without_room_are_left_out_where_a_picture_has_to_fit() {
         let says = picture.contains("more are not drawn");
         (high, picture.matches("class=\"item\"").count(), says)
     };
-    // Beside its bar a name takes less room than above it.
+    // At the side of its bar a name takes less room than above it.
     assert_eq!(drawn(340, 400, true), (Some(400), 10, false));
     assert_eq!(drawn(340, 300, true), (Some(300), 9, true));
     assert_eq!(drawn(960, 200, true), (Some(200), 6, true));
-    // Elsewhere the picture grows.
+    // Otherwise the picture grows.
     assert_eq!(drawn(340, 400, false), (Some(490), 10, false));
 }
 
@@ -149,7 +149,7 @@ fn a_colour_of_the_heat_map_means_the_same_at_all_times() {
     assert_eq!(legend(0.001), large);
 }
 
-/// Of each bar: its key, and what paints it.
+/// Returns the key and the paint of each bar.
 fn painted(figure: &Figure) -> BTreeMap<String, String> {
     let look = look(960, 480, Theme::Light);
     let picture = svg::draw(figure, "top", &look, Language::English, None);

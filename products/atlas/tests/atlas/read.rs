@@ -60,7 +60,7 @@ fn read(json: &str) -> Snapshot {
 /// A community by which a file is a directory, as members.
 const OTHER: &str = r#""other":{"name":"Other","state":{"nodes":1}}"#;
 
-/// The entry beside [`OTHER`], and what was remarked of it.
+/// Returns the entry next to [`OTHER`], and the remarks on it.
 fn one(json: &str) -> (Entry, Vec<String>) {
     let snapshot = read(&format!(r#"{{"k":{json},{OTHER}}}"#));
     let [entry, _] = snapshot.entries.as_slice() else {

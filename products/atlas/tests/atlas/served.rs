@@ -111,7 +111,7 @@ impl Server {
     /// Says exactly this, and reads all that comes.
     pub fn raw(&self, request: &[u8]) -> Vec<u8> {
         let mut stream = self.connect();
-        // The server may have heard enough before all is said.
+        // The server may have answered before the whole request is sent.
         let _ = stream.write_all(request);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);

@@ -1,4 +1,4 @@
-//! The atlas as files: every link leads to a file that is there, wherever the folder stands.
+//! The atlas as files: every link leads to an existing file, wherever the folder is.
 
 mod folders;
 
@@ -176,7 +176,7 @@ fn what_is_no_longer_written_goes_and_nothing_else() {
     for name in [changed, foreign] {
         fs::write(out.path().join(name), "My page").expect("written");
     }
-    // A list that names what is outside, or a folder, removes neither.
+    // A list with names outside, or of a folder, removes neither.
     let outside = Directory::new();
     let kept = outside.path().join("kept");
     fs::write(&kept, "My page").expect("written");
@@ -216,7 +216,8 @@ fn what_an_interrupted_one_wrote_goes_too() {
     let out = Directory::new();
     write(out.path(), &["--lang", "en"]);
     let list = out.path().join(".weir-atlas-site");
-    // As far as one came that was to write German too: its page is in the list before it is there.
+    // State of an interrupted run that was also writing German: its page is in the list before the
+    // file exists.
     let page = out.path().join("de/index.html");
     fs::create_dir_all(page.parent().expect("a folder")).expect("made");
     fs::write(&page, "A page").expect("written");

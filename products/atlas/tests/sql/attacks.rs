@@ -217,7 +217,7 @@ const ATTACKS: &[(&str, End)] = &[
     ("SELECT 1; -- and that was all", Harmless),
 ];
 
-/// Asks, and says what was not as it should be.
+/// Runs a query, and reports violations.
 async fn try_one(queries: &Queries, sql: &str, end: End) -> Option<String> {
     let begun = Instant::now();
     let answered = queries.ask(sql, Engine::Sqlite).await;

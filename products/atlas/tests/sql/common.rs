@@ -67,7 +67,8 @@ pub fn add(folder: &Directory, hours: std::ops::Range<i64>) {
     writer.commit().expect("committed");
 }
 
-/// As for strangers, but with other time, and copies whenever the store changes.
+/// Settings as for untrusted users, but with another time limit, and a copy at each change of the
+/// store.
 pub fn settings_of(folder: &Directory, seconds: u32) -> Settings {
     let strangers = Settings::of(folder.path());
     Settings {

@@ -22,7 +22,7 @@ const VIEWS: [&str; 8] = [
     "protocols",
 ];
 
-/// scripts/setup installs it beside what cargo builds.
+/// scripts/setup installs the program next to cargo's output.
 fn program() -> PathBuf {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let program = target.with_file_name("tools/engines/bin/duckdb");
@@ -165,7 +165,7 @@ async fn attacks_are_refused_or_bounded() {
         .await;
     assert_eq!(first(&after), "6");
     assert_eq!(queries.counts().failed, 0);
-    // A client that goes.
+    // A client that disconnects.
     let slow = "SELECT sum(hash(range) % 7) FROM range(100000000000)";
     let asked = queries.ask(slow, Engine::Duckdb);
     assert!(

@@ -1,4 +1,4 @@
-//! Free queries: what they are answered with, and what strangers may try.
+//! Free queries: their answers, and attempts by untrusted users.
 
 mod answers;
 mod attacks;

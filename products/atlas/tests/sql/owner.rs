@@ -1,4 +1,4 @@
-//! Queries by root beside another user's server.
+//! Queries by root while another user's server runs.
 
 use std::os::unix::fs::{MetadataExt, chown};
 

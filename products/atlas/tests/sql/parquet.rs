@@ -65,7 +65,7 @@ async fn what_is_damaged_is_made_anew_and_answered() {
         first(&queries.ask(DUCK, Engine::Duckdb).await),
         NODES.to_string()
     );
-    // Files of the run before are looked at too.
+    // Files of the previous run are checked too.
     for queries in [&queries, &Queries::new(settings(&folder, 5))] {
         for damage in DAMAGES {
             number += 1;

@@ -202,8 +202,8 @@ async fn write_each(
     let _ = told.send(BluetoothEvent::Closed(link)).await;
 }
 
-/// Reports received frames until the connection ends. BlueZ (5.66) notifies all devices of what is
-/// for one of them: with a channel, the frames for this side arrive there.
+/// Reports received frames until the connection ends. BlueZ (5.66) sends notifications for one
+/// device to all devices: with a channel, the frames for this side arrive there.
 async fn read(
     link: u32,
     reader: CharacteristicReader,

@@ -1,6 +1,6 @@
-//! Channels beside GATT (L2CAP): one side offers a number, the other reads it and calls.
+//! Channels in addition to GATT (L2CAP): one side offers a number, the other reads it and calls.
 //!
-//! After an error the connection goes on without the channel. A channel carries frames only after
+//! After an error the connection continues without the channel. A channel carries frames only after
 //! introductions by both sides: qaul sends none there, and would take a frame for a message.
 
 use std::future::Future;
@@ -44,7 +44,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Delay before the next write when BlueZ's buffer is full.
 const FULL: Duration = Duration::from_millis(5);
 
-/// A channel that was made.
+/// An open channel.
 pub struct OpenChannel<S> {
     /// Byte stream of the channel.
     pub stream: S,
@@ -340,7 +340,7 @@ where
                 .send(BluetoothEvent::Channel(self.link, false))
                 .await;
             while let Ok(frame) = self.frames.try_recv() {
-                // Flow control stays; the rest is asked for.
+                // Flow control stays on GATT; only the remaining frames use the channel.
                 if is_control(&frame) && self.gatt.put(&frame).await.is_err() {
                     break;
                 }

@@ -32,7 +32,7 @@ pub struct Discovery {
     formats: BTreeSet<Format>,
     told: mpsc::Sender<BluetoothEvent>,
     power: Power,
-    /// Formats and peers to look for.
+    /// Formats and peers to search for.
     needs: watch::Sender<Needs>,
     /// Number of calls that need discovery to pause.
     quiet: watch::Sender<usize>,
@@ -88,7 +88,7 @@ impl Discovery {
         *self.begun.borrow_mut() = begun;
     }
 
-    /// Sets the formats and peers to look for from now on.
+    /// Sets the formats and peers to search for from now on.
     pub fn need(&self, needs: Needs) {
         self.needs
             .send_if_modified(|it| std::mem::replace(it, needs) != needs);

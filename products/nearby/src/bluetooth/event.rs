@@ -26,7 +26,7 @@ pub enum BluetoothEvent {
     Heard(u32, Vec<u8>),
     /// A whole message arrived by a channel.
     Whole(u32, Vec<u8>),
-    /// A channel with longer frames opened beside the connection, or closed.
+    /// A channel with longer frames opened or closed, in addition to the connection.
     Channel(u32, bool),
     /// The frame size of a connection changed, in bytes.
     Frames(u32, usize),
@@ -36,7 +36,7 @@ pub enum BluetoothEvent {
     Closed(u32),
 }
 
-/// A connection that was opened.
+/// A new connection.
 pub struct NewConnection {
     pub link: u32,
     pub address: Address,
@@ -49,7 +49,7 @@ pub struct NewConnection {
     pub writer: mpsc::Sender<Vec<u8>>,
 }
 
-/// Numbers of connections.
+/// Source of connection numbers.
 #[derive(Clone, Default)]
 pub struct ConnectionIds(Arc<AtomicU32>);
 

@@ -42,7 +42,7 @@ pub struct LocalDevice {
     pub own: Id,
     /// Supported formats.
     pub formats: BTreeSet<Format>,
-    /// True if channels are used beside connections of v2.
+    /// True if channels are used in addition to connections of v2.
     pub channels: bool,
     /// Power profile.
     pub power: Power,

@@ -35,7 +35,7 @@ const NO_CHANNEL: i32 = -1;
 const STRANGERS: usize = 4;
 
 /// Returns the frame size of notifications for an MTU: if the caller accepts several values at
-/// once, BlueZ adds a length to each and truncates what does not fit.
+/// once, BlueZ adds a length to each and truncates longer frames.
 fn octets(mtu: usize) -> usize {
     super::call::octets(mtu.saturating_sub(2))
 }

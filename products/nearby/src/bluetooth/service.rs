@@ -30,7 +30,7 @@ impl Service {
     /// Finds the running instance.
     ///
     /// # Errors
-    /// There is no bus, or no BlueZ.
+    /// The bus or BlueZ is not available.
     pub async fn find() -> Result<Self, String> {
         let connected = tokio::task::spawn_blocking(dbus_tokio::connection::new_system_sync).await;
         let connected = connected.map_err(|error| error.to_string())?;

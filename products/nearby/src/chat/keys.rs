@@ -1,4 +1,4 @@
-//! Keys, as far as they mean anything here.
+//! Keys that have a meaning here.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 

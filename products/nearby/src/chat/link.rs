@@ -60,7 +60,8 @@ pub fn hear(socket: PathBuf, events: SyncSender<Event>) {
 
 fn follow(socket: &Path, events: &SyncSender<Event>) -> Result<(), ClientError> {
     let client = Client::new(socket)?;
-    // First the stream, then the past: so nothing falls between them. What is in both is the same.
+    // First the stream, then the history, so that no message is lost between them. Messages in both
+    // are identical.
     let stream = client.open("/v1/messages")?;
     let past = || -> Result<DaemonEvent, ClientError> {
         let past: RecentMessages = client.get("/v1/past")?;

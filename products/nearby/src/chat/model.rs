@@ -149,7 +149,7 @@ impl Chat {
     }
 
     fn begin(&mut self, past: Vec<Message>, now: u64) {
-        // Also what was missed is asked for.
+        // Requests missed messages as well.
         if !std::mem::replace(&mut self.is_there, true) && self.was_there {
             self.put(now, Kind::Note("weir-nearby is reachable again".to_owned()));
         }

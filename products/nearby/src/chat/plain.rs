@@ -64,7 +64,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Outcome> {
                 if !std::mem::replace(&mut is_there, true) {
                     eprintln!("weir-nearby: reachable again");
                 }
-                // The first history is not news; after a reconnect the missed messages are.
+                // The first history is not new; after a reconnect the missed messages are.
                 let is_first = known.begin();
                 for message in past.iter().filter(|it| !it.own) {
                     if known.is_new(message) && !is_first {

@@ -44,7 +44,7 @@ pub fn run(socket: &Path, look: TerminalStyle) -> io::Result<()> {
         };
         let mut next = Some(event);
         // Handle all pending events before drawing: a key held down must not run ahead of the
-        // picture.
+        // screen.
         while let Some(event) = next {
             match event {
                 Event::Stop => return Ok(()),

@@ -25,7 +25,7 @@ const COLOURS: [Color; 6] = [
 pub struct TerminalStyle {
     /// Colours may be used.
     pub colour: bool,
-    /// Signs that are no letters may be used.
+    /// True if characters other than letters may be used.
     pub signs: bool,
 }
 
@@ -100,7 +100,7 @@ pub fn rows(
         Kind::Wrong(text) => (text, Tone::Bad, None),
     };
     let begin: usize = head.iter().map(|(text, _)| width(text)).sum();
-    // Without room beside the sender, the text begins in the next row.
+    // Without room next to the sender, the text begins in the next row.
     let beside = begin + 10 <= columns;
     let indent = if beside { begin } else { 2.min(columns / 4) };
     let mut out = Vec::new();
@@ -190,7 +190,7 @@ pub fn near(chat: &Chat, columns: usize) -> String {
     start(&row, columns)
 }
 
-/// Draws all of it. It is remembered how far one can go back.
+/// Draws the whole screen. Stores how far the user can scroll back.
 pub fn draw(
     chat: &mut Chat,
     look: TerminalStyle,

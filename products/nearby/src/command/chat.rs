@@ -1,4 +1,4 @@
-//! `weir-nearby chat`: to talk with those who are near.
+//! `weir-nearby chat`: a chat with the peers nearby.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

@@ -4,7 +4,7 @@ use std::io::ErrorKind::{BrokenPipe, FileTooLarge, QuotaExceeded, StorageFull};
 
 use api::ClientError;
 
-/// Why a command came to nothing, and what helps. Without a word: the reader of the output is gone.
+/// Reason for a command's failure, and a hint. Empty: the reader of the output has closed it.
 pub struct Failure(pub String, pub String);
 
 impl From<ClientError> for Failure {
@@ -40,7 +40,7 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// The socket may be opened by a group, too, but what is asked is answered to these alone: as weir's.
+/// The socket may be open to a group, but only these users get answers, as with weir's.
 fn not_allowed(at: &str) -> Failure {
     Failure(
         format!("only root and the user of weir-nearby may connect to {at}"),

@@ -16,7 +16,7 @@ use crate::village::Secret;
 /// Bytes of the file at most: its line has fewer.
 const LONGEST: u64 = 1024;
 
-/// Who else is reached, by IP.
+/// Peers that are reached by IP.
 #[derive(Debug, Args)]
 #[group(id = "village-arguments")]
 pub struct Arguments {

@@ -1,4 +1,4 @@
-//! `weir-nearby watch`: what is said, as it happens.
+//! `weir-nearby watch`: messages as they arrive.
 
 use std::io::{BufRead, Write};
 
@@ -42,7 +42,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// A line for a person: what a stranger wrote moves no cursor.
+/// Returns a line for a person: untrusted text cannot move the cursor.
 fn text(said: &Notification) -> String {
     // Nor ends the line.
     let harmless = |text: &str| harmless(text).replace('\n', " ");

@@ -1,4 +1,5 @@
-//! Metrics for Prometheus. No label is an id: strangers choose ids, as many as they like.
+//! Metrics for Prometheus. Ids are never labels: unauthenticated senders choose ids, and any number
+//! of them.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use super::wire::{Message, Notification};
 
 /// Messages at most.
 pub const MESSAGES: usize = 200;
-/// Largest total length of the texts, in bytes: strangers choose long ones.
+/// Largest total length of the texts, in bytes: unauthenticated senders choose long ones.
 pub const OCTETS: usize = 1 << 20;
 
 /// The last messages, the oldest first.

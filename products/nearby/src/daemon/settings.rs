@@ -17,7 +17,7 @@ pub struct Settings {
     pub formats: BTreeSet<Format>,
     /// Connections at most.
     pub links: usize,
-    /// True if channels are made and offered beside connections of v2.
+    /// True if channels are made and offered in addition to connections of v2.
     pub channels: bool,
     /// Power profile.
     pub power: Power,

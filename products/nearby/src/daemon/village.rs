@@ -63,7 +63,7 @@ pub fn begin(
     Ok(())
 }
 
-/// Calls a node, again and again, as long as there is no link with it.
+/// Calls a node repeatedly, as long as no link with it exists.
 async fn keep(around: Arc<LinkContext>, name: NodeAddress) {
     let (mut tries, mut known, mut said) = (0u32, None, String::new());
     loop {

@@ -169,7 +169,7 @@ pub enum Notification {
 }
 
 impl Notification {
-    /// A message, as far as it can be read.
+    /// Parses a message, as far as it is readable.
     pub fn read(from: Id, format: Format, octets: &[u8]) -> Self {
         let peer = from.to_string();
         let format = format.name().to_owned();

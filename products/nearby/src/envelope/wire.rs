@@ -1,4 +1,4 @@
-//! qaul's protobuf messages, as far as they are used.
+//! The used parts of qaul's protobuf messages.
 
 use prost::DecodeError;
 

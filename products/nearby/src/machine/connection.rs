@@ -45,10 +45,10 @@ enum Kind {
         own: Id,
         reader: v1::Reader,
         wrong: u32,
-        /// Messages with unsent writes, and the rest of the first.
+        /// Messages with unsent writes, and the remaining bytes of the first.
         messages: VecDeque<(u64, Vec<u8>)>,
         writes: VecDeque<Vec<u8>>,
-        /// The message whose last write is under way.
+        /// The message whose last write is in progress.
         written: Option<u64>,
     },
     V2(Link),
@@ -121,7 +121,7 @@ impl Connection {
         }
     }
 
-    /// Returns true if there is a channel beside the connection.
+    /// Returns true if the connection has a channel.
     pub fn has_channel(&self) -> bool {
         matches!(&self.kind, Kind::V2(link) if link.has_channel())
     }

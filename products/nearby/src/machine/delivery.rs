@@ -26,7 +26,7 @@ pub struct Delivery {
     pub(super) links: Links,
     peers: BTreeMap<Id, Peer>,
     recent: SeenMessages,
-    /// Last number of a passed-on message, whose outcome is not reported.
+    /// Last number of a relayed message whose outcome is not reported.
     passed: u64,
     /// Number of duplicate messages.
     doubled: u64,
@@ -388,7 +388,7 @@ impl Delivery {
         out
     }
 
-    /// Adds messages loaded for a peer, in order; `all`: there are no more.
+    /// Adds messages loaded for a peer, in order; `all`: the queue has no more.
     pub fn given(
         &mut self,
         now: u64,

@@ -29,7 +29,7 @@ impl Format {
     }
 }
 
-/// Place of a peer.
+/// Endpoint of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// Near, by Bluetooth.

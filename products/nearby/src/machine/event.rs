@@ -68,7 +68,7 @@ pub enum Event<'a> {
     Refused(Address),
     /// A write or notification arrived by a connection.
     Heard(u32, &'a [u8]),
-    /// A whole message arrived by a channel beside a connection.
+    /// A whole message arrived by a channel of a connection.
     Whole(u32, &'a [u8]),
     /// A connection closed.
     Closed(u32),

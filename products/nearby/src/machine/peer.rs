@@ -65,7 +65,7 @@ pub struct PeerReport {
     pub formats: BTreeSet<Format>,
     /// Formats with a connection.
     pub linked: BTreeSet<Format>,
-    /// True if there is a channel beside a connection.
+    /// True if a connection has a channel.
     pub channel: bool,
     /// Signal strength, dBm.
     pub signal: Option<i16>,
@@ -254,7 +254,7 @@ impl Peer {
         all.any(|it| it.sequence == Some(sequence))
     }
 
-    /// A message that is here is kept, or is no longer.
+    /// Records whether a received message is stored.
     pub fn keeps(&mut self, sequence: u64, is: bool) {
         if let Some(message) = self.of(sequence) {
             message.kept = is;

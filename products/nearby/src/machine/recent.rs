@@ -8,7 +8,7 @@ const REMEMBERED: u64 = 30 * 86_400_000;
 /// Largest number of remembered messages.
 const MOST: usize = 8192;
 
-/// Recent messages, so that none is delivered twice or circulates.
+/// Recent messages, so that no message is delivered twice or circulates.
 #[derive(Debug)]
 pub struct SeenMessages {
     since: BTreeMap<[u8; 16], u64>,

@@ -7,7 +7,7 @@ const MAGIC: &[u8; 8] = b"weirsum1";
 /// Largest number of sums that are read.
 const MOST: usize = 65_536;
 
-/// A file: magic, CRC-32 of the rest (4), sums, the oldest first.
+/// Writes a file: magic, CRC-32 of the following bytes (4), sums, the oldest first.
 pub fn write(sums: impl Iterator<Item = [u8; SUM]>) -> Vec<u8> {
     let sums: Vec<u8> = sums.flatten().collect();
     let check = crc32fast::hash(&sums).to_be_bytes();

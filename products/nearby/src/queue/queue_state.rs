@@ -1,4 +1,4 @@
-//! Notes beside the messages: a text, a line each.
+//! State of the queue, next to the messages: a text with one item per line.
 //!
 //! ```text
 //! clock 86400000

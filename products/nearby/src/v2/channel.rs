@@ -1,7 +1,7 @@
-//! A channel beside GATT (L2CAP): each item is preceded by its length.
+//! A channel in addition to GATT (L2CAP): each item is preceded by its length.
 //!
 //! qaul sends only whole messages longer than [`LONGEST_FRAME`] there, without acknowledgement. So
-//! a longer item is read as a message, and others as GATT's frames, but longer: messages in frames
+//! a longer item is a message, and other items are GATT's frames, but longer: messages in frames
 //! are acknowledged as usual.
 
 use super::LONGEST;

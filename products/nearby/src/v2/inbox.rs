@@ -1,5 +1,5 @@
 //! Assembles messages from chunks, requests missing chunks, and delivers messages in the order of
-//! their begin: small and large ones apart, as qaul sends small ones first.
+//! their first chunks: small and large ones separately, as qaul sends small ones first.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ struct Slot {
     whole: Option<Vec<u8>>,
 }
 
-/// The parts of a larger message that were there so far.
+/// The received parts of a larger message.
 #[derive(Debug)]
 struct Larger {
     of: u8,

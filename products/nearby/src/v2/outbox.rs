@@ -331,7 +331,7 @@ impl Outbox {
             }
             Control::Done(queue) => {
                 let slot = self.slots.get(queue)?;
-                // An acknowledgement before the last chunk is for a former message.
+                // An acknowledgement before the last chunk is for an earlier message.
                 let all = slot.next == slot.first.count;
                 let slot = all.then(|| self.slots.remove(queue)).flatten()?;
                 let is_last = Rc::strong_count(&slot.message) == 1;

@@ -6,9 +6,9 @@ pub const HALF_OPEN: usize = 32;
 /// Largest number of them from one source.
 pub const PER_SOURCE: usize = 4;
 
-/// Limits the handshakes in progress, because anybody can connect. With nobody proven yet, the
-/// oldest gives way to a new one: a source at its limit drops one of its own, and otherwise the
-/// source with the most drops one.
+/// Limits the handshakes in progress, because any host can connect. Before any proof, the oldest
+/// handshake makes room for a new one: a source at its limit drops one of its own, and otherwise
+/// the source with the most drops one.
 #[derive(Debug, Default)]
 pub struct HalfOpenLimiter {
     /// Handshakes in order of arrival.

@@ -45,7 +45,7 @@ impl From<snow::Error> for HandshakeError {
 pub struct HandshakeResult {
     /// Proven node at the other end.
     pub node: Node,
-    /// Session for the rest of the connection.
+    /// Session for all later records.
     pub session: Session,
     /// Records already received.
     pub records: Vec<Vec<u8>>,
@@ -53,9 +53,9 @@ pub struct HandshakeResult {
 
 /// A handshake, of either side.
 ///
-/// The caller sends a first message, and gets an answer if it has the secret. Then it proves its
-/// identity by signing the exchange so far; only then the called side does so. So a replayed first
-/// message yields an unreadable answer, and no signature.
+/// The caller sends a first message, and gets an answer if the message proves the secret. Then the
+/// caller proves its identity by signing the exchange so far; only then the called side does so. So
+/// a replayed first message yields an unreadable answer, and no signature.
 pub struct Handshake {
     key: Arc<Key>,
     caller: bool,
@@ -127,7 +127,7 @@ impl Handshake {
                 Step::Proof { .. } => PROOF + TAG,
                 Step::Over => return Err(HandshakeError::Secret),
             };
-            // Each message has a fixed length: a stranger cannot fill memory.
+            // Each message has a fixed length, so unauthenticated senders cannot fill memory.
             if self
                 .held
                 .iter()

@@ -24,7 +24,7 @@ const FIRST: u8 = 1;
 const MORE: u8 = 2;
 const TAKEN: u8 = 3;
 
-/// Exchange of messages by one link, with a check of the peer's activity.
+/// Exchange of messages over one link, with a check of the peer's activity.
 #[derive(Debug)]
 pub struct MessageStream {
     peer: Id,

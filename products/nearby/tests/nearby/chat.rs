@@ -1,4 +1,4 @@
-//! `weir-nearby chat` in a terminal and through pipes, against a daemon that is made up.
+//! `weir-nearby chat` in a terminal and through pipes, against a simulated daemon.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -95,7 +95,7 @@ fn two_talk() {
     }
     pane.wait_for("you  Hello Grüße 写真  ✓ 2/2");
 
-    // Control characters of strangers have no effect.
+    // Control characters from other senders have no effect.
     daemon.hears(
         ANNA,
         9,

@@ -1,5 +1,5 @@
-//! Tests of whole programs. Adapters and the air between them are made up (`tests/lab`), and so are
-//! neighbours; those tests run in a machine: `make vm-air`.
+//! Tests of whole programs. Adapters and the air between them are simulated (`tests/lab`), and so
+//! are neighbours; those tests run in a machine: `make vm-air`.
 
 mod absent;
 mod bluetooth;

@@ -1,12 +1,11 @@
-//! Memory of a node beside peers that read nothing, with whole programs that reach each other by
-//! IP.
+//! Memory of a node with peers that read nothing, with whole programs that reach each other by IP.
 
 use crate::support::village::{Folder, Node, port, until};
 
 /// Number of stopped programs, which read nothing.
 const PEERS: usize = 8;
-/// Number of messages in all, own and passed-on: far more than fit into memory, and no more than
-/// the queue takes for each peer.
+/// Total number of messages, own and relayed: far more than fit into memory, and at most the limit
+/// of the queue for each peer.
 const SAID: usize = 60;
 /// Length of a text, in bytes.
 const LENGTH: usize = 60_000;

@@ -32,7 +32,7 @@ impl Told {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes all that is read from now on, until there is no more.
+    /// Reads all lines from now on, until the source ends.
     pub fn take(&self, source: impl BufRead) {
         for line in source.lines().map_while(Result::ok) {
             if let Ok(value) = serde_json::from_str(&line) {

@@ -27,7 +27,7 @@ fn value(name: &str) -> String {
 
 fn analyze(arguments: &[&str], path: &Path) -> Ran {
     let mut analyze = Command::new("systemd-analyze");
-    // Restricts the check to the given file, apart from this machine's units.
+    // Restricts the check to the given file, without this machine's units.
     analyze.env(
         "SYSTEMD_UNIT_PATH",
         "/lib/systemd/system:/usr/lib/systemd/system",

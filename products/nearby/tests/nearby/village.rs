@@ -128,7 +128,7 @@ fn who_connects_and_is_silent_or_talks_nonsense_changes_nothing() {
         let _ = connect().write_all(&[&[0, 48][..], &octets[..48]].concat());
     }
     silent.extend((0..100).map(|_| connect()));
-    // A node gets in beside them all, and they get no answer.
+    // A node is admitted among all of them, and they get no answer.
     let two = Node::run(&folder, "2", &secret, ports[1], &[ports[0]]);
     until("a link", || [one.links(), two.links()] == [1, 1]);
     all_hear_all(&[&one, &two], "unmoved");

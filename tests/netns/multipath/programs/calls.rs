@@ -1,5 +1,5 @@
-//! A call sends fifty packets of 200 bytes a second each way, as telephones do, beside a full
-//! download and while a path is lost.
+//! A call sends fifty packets of 200 bytes a second in each direction, as telephones do, during a
+//! full download and while a path is lost.
 
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex, PoisonError};

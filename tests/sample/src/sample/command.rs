@@ -11,7 +11,7 @@ use super::messages::{Greet, Shown};
 /// Greet whom the configuration names
 #[derive(Args, Debug)]
 pub struct GreetArgs {
-    /// How often
+    /// Number of greetings
     #[arg(default_value_t = 1)]
     times: u64,
     #[command(flatten)]

@@ -10,7 +10,7 @@ pub const SECTIONS: [Section; 1] = [Section::of::<Greeting>("sample")];
 table! {
     /// `[sample]`: whom to greet.
     Greeting {
-        /// Who is greeted.
+        /// Recipient of the greeting.
         Live whom: Whom = Whom("world".to_owned());
     }
 }

@@ -38,7 +38,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts a daemon with `more` flows besides the three that are shown.
+    /// Starts a daemon with `more` flows in addition to the three that are shown.
     pub fn start(more: u64) -> Self {
         Self::with(Paper {
             more,

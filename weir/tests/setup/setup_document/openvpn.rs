@@ -89,7 +89,7 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     assert_eq!(key("server.conf"), "");
     assert_eq!(KEYS.map(key), before);
 
-    // Neither the description of a change nor a former state contains a key.
+    // Neither the description of a change nor a saved state contains a key.
     let states = fs::read_dir(router.path("state/states")).expect("states");
     for state in states.flatten() {
         for file in fs::read_dir(state.path()).expect("a state").flatten() {
@@ -157,8 +157,8 @@ fn the_page_lets_clients_of_openvpn_in() {
     }
 }
 
-/// A thief of the authority's key loses access with the next change, and all services that hold the
-/// former key are reloaded.
+/// A thief of the CA's key loses access with the next change, and all services that hold the old
+/// key are reloaded.
 #[test]
 fn another_authority_has_the_server_started_anew_and_all_clients_told() {
     for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {
@@ -254,7 +254,7 @@ fn a_broken_key_of_the_server_is_mended_and_shown() {
     assert!(router.import(ON).contains("no changes: the router matches"));
 }
 
-/// A lost device was removed from the list: no former configuration grants access again.
+/// A lost device was removed from the list: no old configuration grants access again.
 #[test]
 fn a_former_configuration_lets_no_lost_device_in() {
     for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {

@@ -94,7 +94,7 @@ fn the_page_decides_by_the_api() {
         "{problem:?}"
     );
 
-    // A client that looked at another change cannot confirm this one.
+    // A client that reviewed another change cannot confirm this one.
     let (number, when) = (&done["change"]["number"], &done["change"]["when"]);
     for stale in [json!({"number": 7}), json!({"number": number, "when": 1})] {
         let refused = send(&client, "/v1/setup/confirm", &stale);

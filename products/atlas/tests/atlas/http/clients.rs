@@ -117,7 +117,7 @@ fn a_client_that_never_finishes_its_request_is_sent_away() {
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
 }
 
-/// A query without end, of a client that goes: it ends with it.
+/// An endless query of a client that disconnects: the query ends as well.
 #[test]
 fn a_client_that_goes_takes_its_query_with_it() {
     let server = Server::start(&[]);

@@ -113,7 +113,7 @@ fn a_store_that_is_written_over_is_read_again_beside_who_follows() {
     shows(&server, 3, 8);
 }
 
-/// The page where a table begins is something else; what the file was before.
+/// Overwrites the first page of a table; returns the file's old content.
 fn scratch(path: &Path, table: &str) -> Vec<u8> {
     let whole = fs::read(path).expect("read");
     let mut broken = whole.clone();
@@ -178,7 +178,7 @@ fn what_is_in_memory_is_answered_while_the_store_cannot_be_read() {
     let version = figure(&server, "weir_atlas_store_version");
     let whole = scratch(&path, "hour_totals");
     healthy(&server, 503, "atlas.db");
-    // Some looks at it later.
+    // Some later checks.
     for _ in 0..3 {
         thread::sleep(Duration::from_millis(700));
         for (path, before) in asked.iter().zip(&before) {

@@ -205,7 +205,7 @@ fn free_queries_go_on_with_the_copy_of_the_store_that_was_there() {
     fs::write(&moved, &whole[..whole.len() / 2]).expect("written");
     fs::rename(&moved, &path).expect("moved");
     missing(&server, 1);
-    // Longer than the store's version is believed without a look.
+    // Longer than a cached version of the store is valid.
     for _ in 0..14 {
         asks_sql(&server);
         thread::sleep(Duration::from_millis(500));
@@ -254,7 +254,7 @@ fn a_copy_that_is_gone_or_damaged_is_made_anew_at_once() {
     asks_sql(&server);
     let half = &whole[..whole.len() / 2];
     let broken = [&whole[..4096], &vec![0x5a; whole.len() - 4096]].concat();
-    // Looks whole until more than the store's version is read.
+    // Seems intact until more than the store's version is read.
     let mut scratched = broken.clone();
     let meta = root_of(&copy, "meta");
     scratched[meta..meta + 4096].copy_from_slice(&whole[meta..meta + 4096]);

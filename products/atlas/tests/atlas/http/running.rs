@@ -83,7 +83,7 @@ fn no_data_is_said_at_once() {
     assert!(text.contains("weir-atlas import"), "{text}");
 }
 
-/// Nothing was imported: the directory is asked, and what it says is shown.
+/// Without an import, the directory is queried, and its content is shown.
 #[test]
 fn a_directory_is_followed_beside_serving() {
     let server = Server::of(Directory::new(), &["--follow", &directory()]);

@@ -1,4 +1,4 @@
-//! Texts of pages: on disbelieved numbers, on time that goes on, and in German.
+//! Texts of pages: on disbelieved numbers, on time that passes, and in German.
 
 use super::common::server;
 
@@ -61,7 +61,7 @@ fn numbers_that_nobody_believes_are_marked_and_lead_to_the_ledger() {
     );
     let numbers = server.get("/chart/growth.json").json();
     assert_eq!(numbers["series"][0]["odd"], 1, "{numbers}");
-    // Without disbelieved numbers there is no such column.
+    // Without disbelieved numbers, the column is missing.
     let without = server.get("/chart/growth.json?from=2021").json();
     assert!(
         !without["columns"].to_string().contains("\"odd\""),
@@ -87,7 +87,7 @@ fn what_is_copied_keeps_no_time_that_goes_on() {
             let alt = between(embed, "alt=&quot;", "&quot;");
             assert_eq!(alt, title, "{chart}{asked}");
         }
-        // The component's own menu takes it from the picture.
+        // The component's own menu reads it from the picture.
         let picture = server.get(&format!("/chart/{chart}.svg"));
         let root = between(picture.text(), "<svg", ">");
         assert!(root.contains(&format!("data-name=\"{name}")), "{root}");
@@ -141,7 +141,7 @@ fn a_german_page_is_german_or_says_that_it_is_not() {
     // German words find it.
     let found = server.get("/ledger?lang=de&q=nicht+mitgez%C3%A4hlt");
     assert_eq!(found.text().matches("<tr><th scope=\"row\">").count(), 3);
-    // Errors, and what to do.
+    // Errors, with their hints.
     for (path, says) in [
         ("/nothing", "unter /nothing ist nichts"),
         (
@@ -185,7 +185,7 @@ fn a_german_page_is_german_or_says_that_it_is_not() {
     // Messages of an engine stay untranslated.
     let failed = server.get("/sql?lang=de&q=SELECT+x").text().to_owned();
     assert_eq!(english(&failed), ["no such column: x"], "{failed}");
-    // A notice has its parts beside each other: they are one.
+    // A notice is one element, with its parts side by side.
     assert!(failed.contains("role=\"alert\"><span>"), "{failed}");
     // The documentation of tables.
     let schema = server.get("/sql?lang=de").text().to_owned();

@@ -287,7 +287,7 @@ pub fn places(heat: bool) -> Figure {
     figure(title, from, to, Unit::Month, Plot::Map { points, heat })
 }
 
-/// Somewhere else: the map goes there.
+/// Another region: the map shows it.
 pub fn catalonia() -> Figure {
     let mut figure = places(false);
     if let Plot::Map { points, .. } = &mut figure.plot {

@@ -1,4 +1,4 @@
-//! Whatever a figure has in it, its picture is XML, small, without anything that a strict page
+//! For any content of a figure, its picture is XML, small, without anything that a strict page
 //! forbids, and all its numbers are numbers.
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ const TEXTS: [&str; 9] = [
     "id",
 ];
 
-/// Reads a picture as others do, and finds fault.
+/// Parses a picture like other programs, and reports violations.
 fn check(picture: &str) -> Result<(), String> {
     let mut reader = quick_xml::Reader::from_str(picture);
     reader.config_mut().check_end_names = true;
@@ -396,7 +396,7 @@ fn styles_stand_in_a_sheet_alone() {
     assert!(picture.contains(&format!("<style>{}</style>", svg::sheet())));
     let without = svg::without_sheet(&picture);
     assert!(!without.contains("<style") && without.contains("class=\"f-ground\""));
-    // Each class that a picture has is in the sheet.
+    // Each class of a picture is in the sheet.
     for class in without.split("class=\"").skip(1) {
         let (classes, _) = class.split_once('"').unwrap_or_default();
         for class in classes

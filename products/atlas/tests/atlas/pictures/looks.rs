@@ -1,4 +1,4 @@
-//! A name looks the same in every picture, whatever is beside it.
+//! A name has one appearance in every picture, whatever else is in the picture.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ fn bars(names: &[&str], plot: fn(Vec<Bar>) -> Plot) -> Figure {
     figure(plot(bars.collect()))
 }
 
-/// The values of an attribute, and what it names in the picture itself.
+/// Returns the values of an attribute, and the names that use them in the picture.
 fn values(picture: &str, part: &str, attribute: &str) -> Vec<String> {
     let begin = format!(" {attribute}=\"");
     let values = part.split(begin.as_str()).skip(1);
@@ -65,7 +65,7 @@ fn values(picture: &str, part: &str, attribute: &str) -> Vec<String> {
     meant.collect()
 }
 
-/// The looks of all names: of the legend, or of the bars themselves.
+/// Returns the appearances of all names: from the legend, or from the bars themselves.
 fn looks(figure: &Figure) -> BTreeMap<String, Vec<String>> {
     let look = PictureStyle {
         width: 1600,
@@ -132,7 +132,7 @@ fn a_name_looks_the_same_whoever_is_beside_it() {
     }
 }
 
-/// Names that stand in one chart, and so must look unlike each other.
+/// Names in one chart must have different appearances.
 #[test]
 fn names_of_one_chart_are_told_apart() {
     let charts: [(&[&str], Style); 5] = [

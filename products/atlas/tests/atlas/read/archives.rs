@@ -1,4 +1,4 @@
-//! Folders, archives, and what is wrong with them.
+//! Folders, archives, and their defects.
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
-/// An entry whose name is written as it is, wherever it leads.
+/// Returns an archive entry with an unmodified name, wherever it leads.
 fn entry(kind: EntryType, name: &str, link: &str, octets: &[u8]) -> Vec<u8> {
     let mut header = Header::new_gnu();
     header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
@@ -52,7 +52,7 @@ fn entry(kind: EntryType, name: &str, link: &str, octets: &[u8]) -> Vec<u8> {
     entry
 }
 
-/// Names of what was found, and what was wrong.
+/// Returns the names of found files, and the errors.
 fn found(octets: &[u8], limits: &Limits) -> Vec<String> {
     let folder = Directory::new();
     let path = folder.write("x", octets);
@@ -313,7 +313,7 @@ fn an_import_ends_where_it_is_told_to_and_goes_on() {
             .to_string()
             .starts_with("/nowhere/at/all: ")
     );
-    // Errors do not tell passwords.
+    // Errors do not reveal passwords.
     let secret = ["http://user:word@127.0.0.1:1/x.json?token=more".to_owned()];
     let error = import(&secret, &freifunk(), &mut Kept::default(), &mut |_| {
         ControlFlow::Continue(())

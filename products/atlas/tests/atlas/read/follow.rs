@@ -1,4 +1,4 @@
-//! A directory that goes on, asked from a server on this machine.
+//! A growing directory, from a server on this machine.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use super::{Kept, freifunk, told};
 pub const NOW: i64 = 1_571_349_607;
 pub const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 23:30:00"}}"#;
 
-/// Gives each answer to one connection, and what was asked.
+/// Sends each answer to one connection, and returns the requests.
 pub fn server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!(

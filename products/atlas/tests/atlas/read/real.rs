@@ -7,8 +7,8 @@ use atlas::time::iso;
 
 use super::{DATA, Kept, freifunk, run, told};
 
-/// Day of the name, hour, entries, nodes, and how many are live, stale and frozen: computed apart
-/// from this program.
+/// Day of the name, hour, entries, nodes, and how many are live, stale and frozen: computed
+/// independently of this program.
 #[rustfmt::skip]
 const FILES: [(&str, &str, usize, i64, [usize; 3]); 12] = [
     ("20130725", "2013-07-24T22:00:00Z", 1, 75, [0, 1, 0]),

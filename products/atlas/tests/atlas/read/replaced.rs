@@ -60,7 +60,7 @@ fn who_follows_goes_on_with_the_file_that_is_there() {
     let told = follower.ask(&freifunk(), NOW, &mut store).unwrap();
     assert_eq!(told, new);
     assert_eq!(keys(folder.path()), ["a", "other"]);
-    // The validators belong to the former store.
+    // The validators belong to the old store.
     let asked = asked.join().unwrap();
     assert!(!asked[1].contains("if-none-match"), "{}", asked[1]);
 }

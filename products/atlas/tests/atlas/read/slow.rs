@@ -10,7 +10,7 @@ use atlas::read::{ArchiveItem, Limits, Pace, fetch};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n";
 
-/// Says to one client what `say` has, until that goes.
+/// Sends the output of `say` to one client, until the client disconnects.
 fn server(say: fn(&mut TcpStream) -> std::io::Result<()>) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/dir.json", listener.local_addr().unwrap());
@@ -41,7 +41,7 @@ fn quick() -> Pace {
     }
 }
 
-/// Why what such a server says is not taken.
+/// Returns the reason why such a server's answer is rejected.
 fn refused(say: fn(&mut TcpStream) -> std::io::Result<()>, pace: Pace) -> String {
     let (address, said) = server(say);
     let mut visit = |found: ArchiveItem<'_>| match found {

@@ -73,7 +73,7 @@ fn a_folder_of_others_is_left_alone() {
         }
         let name = out.path().display().to_string();
         refuses(command, out.path(), &data, &[], &[&name, "--force"]);
-        // Then it is its own, and the others' are what they were.
+        // Then the folder belongs to the command, and foreign files are unchanged.
         for more in [&["--force"][..], &[]] {
             let (code, said) = run(command, out.path(), &data, more);
             assert_eq!(code, Some(0), "{said}");
@@ -121,7 +121,7 @@ fn nothing_is_written_through_a_link() {
             refuses(command, out.path(), &data, &["--force"], &says);
             assert!(all(outside.path()).is_empty(), "{link}");
         }
-        // Nor removed, where what was written stood there.
+        // Not removed either, if it replaced a written file.
         let (out, outside) = (Directory::new(), Directory::new());
         assert_eq!(run(command, out.path(), &data, &[]).0, Some(0));
         let kept = outside.path().join("kept");

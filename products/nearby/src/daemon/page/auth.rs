@@ -7,7 +7,8 @@ use ring::hmac;
 
 /// The cookie's name.
 const COOKIE_NAME: &str = "weir-nearby";
-/// Cookies of this name that are looked at: other programs of this host may have set some.
+/// Maximum number of cookies of this name that are checked: other programs of this host may have
+/// set some.
 const COOKIES: usize = 4;
 /// Text that the token signs, so that the cookie does not contain the token itself.
 const SIGNED: &[u8] = b"weir-nearby page";

@@ -85,7 +85,7 @@ pub async fn listen(around: Arc<LinkContext>, listeners: Vec<TcpListener>) {
                 ends.insert(number, tasks.spawn(task));
             }
             Some(done) = tasks.join_next() => {
-                // The door has already removed a dropped one.
+                // The limiter has already removed a dropped handshake.
                 let Ok((number, through)) = done else { continue };
                 door.leave(number);
                 ends.remove(&number);

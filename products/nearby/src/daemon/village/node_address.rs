@@ -12,7 +12,7 @@ pub struct NodeAddress {
     pub port: u16,
 }
 
-/// Text that names no node.
+/// The text is not a node address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid name of a node: {0:?}; write HOST, HOST:PORT or [ADDRESS]:PORT")]
 pub struct InvalidNodeAddress(String);

@@ -4,7 +4,7 @@ use crate::machine::peer::PASSED;
 use crate::v2::outbox::Priority;
 use crate::village::HOPS;
 
-/// A disk that is made up.
+/// A simulated disk.
 #[derive(Default)]
 pub struct Disk {
     messages: BTreeMap<(Id, u64), Message>,
@@ -303,7 +303,8 @@ fn what_is_said_here_does_not_give_way_in_memory_to_what_is_passed_on() {
     assert!(world.places[0].room.delivery.pool().used() <= 3 << 20);
 }
 
-/// Any number of peers may read nothing: each has a load and a message; the rest is bounded.
+/// Any number of peers may read nothing: each has a load and a message; the other messages stay in
+/// the queue.
 #[test]
 fn what_waits_in_memory_is_bounded_over_all() {
     let mut world = World::keeping(&[&[Format::V1]]);

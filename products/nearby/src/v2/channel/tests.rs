@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Returns the items where the bytes come in pieces of these sizes, over and over.
+/// Returns the items if the bytes arrive in pieces of these sizes, repeatedly.
 fn read(octets: &[u8], pieces: &[usize]) -> (Vec<ChannelItem>, Result<(), InvalidLength>) {
     let (mut reader, mut told, mut rest) = (Reader::default(), Vec::new(), octets);
     for piece in pieces.iter().cycle() {

@@ -11,7 +11,7 @@ fn secret(seed: u8) -> Secret {
     Secret::new([seed; 32])
 }
 
-/// Passes bytes between both sides until there are none left.
+/// Passes bytes between both sides until no bytes are left.
 fn between(
     secrets: [&Secret; 2],
     keys: [u8; 2],

@@ -6,7 +6,7 @@ fn exchange() -> MessageStream {
     MessageStream::new(Id([7; 8]), 0)
 }
 
-/// Passes records until there are none left, and returns the receiver's events.
+/// Passes records until none are left, and returns the receiver's events.
 fn flow(from: &mut MessageStream, to: &mut MessageStream, now: u64) -> Vec<Event> {
     let mut events = Vec::new();
     while let Some(record) = from.next(now) {

@@ -1,4 +1,4 @@
-//! Channels (L2CAP) beside connections of v2.
+//! Channels (L2CAP) in addition to connections of v2.
 
 use lab::Error;
 use lab::namespace::wait_until;
@@ -64,7 +64,8 @@ fn what_two_say_goes_by_a_channel_and_by_nothing_else() -> Result<(), Error> {
             .map(|rule| &rule[1])
             .collect();
         assert_eq!(tried, [0], "went without the channel");
-        // A device without a connection gets no channel, and blocks nobody else's.
+        // A device without a connection gets no channel, and does not block other devices'
+        // channels.
         let options = ["--format", "v2", "--idle", "--l2cap"];
         let mut stranger = scene.peer(STRANGER, &options)?;
         stranger.ask(&format!("l2stranger {} {NUMBER}", pair[0].adapter.address))?;

@@ -128,8 +128,8 @@ fn messages_stay_in_order_when_the_other_side_calls_anew() -> Result<(), Error> 
                 .wait_for(&json!({"event": "outcome", "number": number,
                 "peer": HIGH, "done": true}))?;
         }
-        // The peer does not recognize a message whose acknowledgement went with the connection: the
-        // new connection begins with the first such one, and goes on from there.
+        // The peer does not recognize a message whose acknowledgement was lost with the connection:
+        // the new connection begins with the first such message, and continues from there.
         let order = peer_order(&peer, &texts)?;
         let steps_back = order.windows(2).filter(|it| it[1] <= it[0]).count();
         let skips = order.windows(2).any(|it| it[1] > it[0] + 1);
