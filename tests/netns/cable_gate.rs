@@ -18,7 +18,7 @@ use weir_tests::binary;
 
 const STATION: Mac = [2, 0, 0, 0, 0, 7];
 const OTHER: Mac = [2, 0, 0, 0, 0, 8];
-/// Indices of frame kinds (`cables::Sort`).
+/// Indices of frame kinds (`cables::FrameClass`).
 const PADI: usize = 3;
 const LLDP: usize = 9;
 const ELSE: usize = 18;

@@ -13,8 +13,9 @@ use crate::error::Error;
 use crate::figure::{Cell, Column, Figure, Table};
 use crate::time::iso;
 
-/// `{"chart", "title", "from", "to", "by", NAME: [{COLUMN: value}], "columns": [{"key", "title"}],
-/// "notes"}`, `NAME` from [`crate::figure::Table::name`], members and columns in that order.
+/// Returns `{"chart", "title", "from", "to", "by", NAME: [{COLUMN: value}], "columns": [{"key",
+/// "title"}], "notes"}`, `NAME` from [`crate::figure::Table::name`], members and columns in that
+/// order.
 pub fn json(chart: &str, figure: &Figure) -> Result<String, Error> {
     let answer = Answer { chart, figure };
     serde_json::to_string(&answer).map_err(|error| Error::Other(format!("writing JSON: {error}")))
@@ -87,14 +88,14 @@ impl Serialize for Cell {
     }
 }
 
-/// A number without a fraction, as such.
+/// Returns a number without a fraction as an integer.
 fn whole(number: f64) -> Option<i64> {
     // Above it not each whole number is one of these.
     let exact = number.fract() == 0.0 && number.abs() < 9e15;
     exact.then_some(number as i64)
 }
 
-/// RFC 4180, with the columns' keys as the first line.
+/// Returns CSV (RFC 4180), with the columns' keys as the first line.
 pub fn csv(figure: &Figure) -> Result<String, Error> {
     let keys = figure.table.columns.iter().map(|column| column.key);
     csv_of(keys, &figure.table.rows)
@@ -122,7 +123,7 @@ pub(crate) fn csv_of<'a>(
     String::from_utf8(octets).map_err(|error| failed(&error))
 }
 
-/// A text that a spreadsheet takes for a text.
+/// Returns a text that a spreadsheet does not take for a formula.
 pub(crate) fn no_formula(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
         true => Cow::Owned(format!("'{text}")),

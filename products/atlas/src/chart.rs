@@ -84,7 +84,7 @@ pub enum Parameter {
 pub(crate) use helpers::odd as unbelieved;
 pub(crate) use range::nearest;
 
-/// The chart of a name.
+/// Returns the chart with a name.
 pub fn find(name: &str) -> Option<&'static dyn Chart> {
     ALL.iter().copied().find(|chart| chart.name() == name)
 }

@@ -198,7 +198,7 @@ impl ChartQuery {
         Ok(())
     }
 
-    /// The parts of `key`.
+    /// Returns the parts of `key`.
     pub fn keys(&self) -> Vec<String> {
         let whole = self.key.as_deref().unwrap_or_default();
         split(whole).map(plain).collect()
@@ -261,12 +261,12 @@ impl Theme {
     }
 }
 
-/// Keys with commas between them.
+/// Splits keys separated by commas.
 fn split(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').filter(|part| !part.trim().is_empty())
 }
 
-/// A key of several, as it is. `%25` last: `%252C` is the text `%2C`.
+/// Decodes one of several keys. `%25` last: `%252C` is the text `%2C`.
 fn plain(part: &str) -> String {
     let commas = part.replace("%2C", ",").replace("%2c", ",");
     commas.replace("%25", "%").trim().to_owned()

@@ -98,7 +98,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The whole command, for completions and manual pages.
+/// Returns the whole command, for completions and manual pages.
 fn tree() -> clap::Command {
     CommandLine::command()
 }

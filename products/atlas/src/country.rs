@@ -9,7 +9,7 @@ use crate::text::spelling;
 /// the country's own language, and other spellings.
 const ALL: &str = include_str!("countries.txt");
 
-/// The two letters of a country, however it is written; `None`: it is not known.
+/// Returns the two letters of a country, in any spelling; `None`: unknown.
 pub(crate) fn code(text: &str) -> Option<&'static str> {
     static CODES: OnceLock<HashMap<String, &'static str>> = OnceLock::new();
     let codes = CODES.get_or_init(|| {

@@ -173,7 +173,7 @@ impl Part {
     }
 }
 
-/// The store at this moment, and its files.
+/// Returns the store at this moment, and its files.
 fn begin(data: &Path) -> Result<(Connection, Vec<Part>), Error> {
     let store = store::open(data)?;
     // A single transaction: a concurrent import must not fall between two files.
@@ -195,7 +195,7 @@ fn begin(data: &Path) -> Result<(Connection, Vec<Part>), Error> {
     Ok((store, parts))
 }
 
-/// The years in which something was observed.
+/// Returns the years with an observation.
 fn years(store: &Connection) -> Result<BTreeSet<i64>, Error> {
     let mut read = store.prepare("SELECT DISTINCT month / 12 FROM month_totals")?;
     let years = read.query_map([], |row| row.get(0))?;

@@ -27,7 +27,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Bytes of memory that it takes, about.
+    /// Returns the approximate memory of the figure, in bytes.
     pub(crate) fn octets(&self) -> usize {
         let bars = |bars: &[Bar]| {
             let words = |bar: &Bar| bar.key.len() + bar.name.len();

@@ -34,7 +34,7 @@ fn pauses(numbers: &[i64]) -> Vec<usize> {
     (0..steps.len()).filter(long).collect()
 }
 
-/// The median of the distances around one; of two in the middle the shorter.
+/// Returns the median of the distances around one; of two in the middle the shorter.
 fn usual(steps: &[i64], at: usize) -> i64 {
     let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(steps.len());
     let mut around = steps[around].to_vec();

@@ -48,7 +48,7 @@ impl Book {
         }
     }
 
-    /// A text, in pieces.
+    /// Translates a text, in pieces.
     pub fn german(self, text: &str) -> Vec<Piece<'_>> {
         let mut pieces = Vec::new();
         self.translate(self.phrases(), text, &mut pieces);

@@ -193,7 +193,7 @@ fn clear(root: &Path, name: &str) -> Result<bool, Error> {
     Ok(path.exists())
 }
 
-/// The folders on the way to a file, and the file.
+/// Returns the folders on the path to a file, and the file.
 fn way(root: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
     let parts = Path::new(name).components();
     parts.scan(root.to_owned(), |path, part| {
@@ -202,12 +202,12 @@ fn way(root: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// A file's name while it is written.
+/// Returns a file's name while it is being written.
 fn unfinished(path: &Path) -> PathBuf {
     path.with_added_extension("new")
 }
 
-/// Sixteen hexadecimal digits that no other content has.
+/// Returns sixteen hexadecimal digits that identify the content.
 fn tag(path: &Path) -> io::Result<String> {
     let mut digits = digest(path)?;
     digits.truncate(16);

@@ -26,7 +26,7 @@ use crate::chart::{Chart, Parameter};
 use crate::chart_query::{ChartQuery, Span};
 use crate::error::Error;
 
-/// The years that the store knows something of.
+/// Returns the years with data in the store.
 pub(crate) fn recorded_years(store: &Connection) -> Result<Vec<i16>, Error> {
     let ends = "SELECT min(hour), max(hour) FROM hour_totals";
     let (first, last): (Option<i64>, Option<i64>) =
@@ -38,7 +38,7 @@ pub(crate) fn recorded_years(store: &Connection) -> Result<Vec<i16>, Error> {
     })
 }
 
-/// A chart's question for a year.
+/// Returns a chart's query for a year.
 pub(crate) fn of_year(reader: &Reader, chart: &dyn Chart, year: i16) -> ChartQuery {
     let hour = |year| jiff::civil::Date::new(year, 1, 1).map_or(0, crate::time::hour_of);
     let span = Some(Span {

@@ -19,13 +19,13 @@ pub(crate) fn nearest<'a>(
         .map(|(.., name)| name)
 }
 
-/// The work grows with the square of the length.
+/// Truncates a text: the work grows with the square of the length.
 fn clipped(text: &str) -> String {
     const LONGEST: usize = 64;
     text.chars().take(LONGEST).collect()
 }
 
-/// "; did you mean `growth`?", or nothing.
+/// Returns a hint such as "; did you mean `growth`?", or an empty text.
 pub(crate) fn meant<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(typed, names) {
         Some(name) => format!("; did you mean `{name}`?"),

@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// A name as it is compared: without capitals and outer blanks, in one form of Unicode (NFC).
+/// Returns a name for comparison: without capitals and outer blanks, in one form of Unicode (NFC).
 pub(crate) fn folded(name: &str) -> String {
     let name = name.trim().to_lowercase();
     match unicode_normalization::is_nfc(&name) {
@@ -54,7 +54,7 @@ impl Language {
         }
     }
 
-    /// A number as readers write it: `12,000`; `12.000`.
+    /// Formats a number for readers: `12,000`; `12.000`.
     pub fn whole(self, number: i64) -> String {
         let digits = number.unsigned_abs().to_string();
         let mut text = String::from(if number < 0 { "−" } else { "" });
@@ -67,7 +67,7 @@ impl Language {
         text
     }
 
-    /// The name of a month, 1 to 12.
+    /// Returns the name of a month, 1 to 12.
     pub fn month(self, number: i8) -> &'static str {
         const ENGLISH: [&str; 12] = [
             "January",

@@ -26,8 +26,8 @@ impl Unit {
         }
     }
 
-    /// The number of the hour, day or month that `hour` belongs to: hours and days since 1970,
-    /// months since the year 0.
+    /// Returns the number of the hour, day or month of `hour`: hours and days since 1970, months
+    /// since the year 0.
     pub fn number(self, hour: i64) -> i64 {
         match self {
             Self::Hour => hour,
@@ -39,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// The first hour of number `number`.
+    /// Returns the first hour of number `number`.
     pub fn begin(self, number: i64) -> i64 {
         match self {
             Self::Hour => number,
@@ -52,7 +52,7 @@ impl Unit {
     }
 }
 
-/// The day of an hour.
+/// Returns the day of an hour.
 pub fn day(hour: i64) -> Date {
     let second = hour.saturating_mul(3600);
     let (least, most) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
@@ -60,13 +60,13 @@ pub fn day(hour: i64) -> Date {
     at.to_zoned(TimeZone::UTC).date()
 }
 
-/// The first hour of a day.
+/// Returns the first hour of a day.
 pub fn hour_of(day: Date) -> i64 {
     let at = day.to_zoned(TimeZone::UTC);
     at.map_or(0, |at| at.timestamp().as_second().div_euclid(3600))
 }
 
-/// `2019-10-17T22:00:00Z`.
+/// Formats an hour: `2019-10-17T22:00:00Z`.
 pub fn iso(hour: i64) -> String {
     format!("{}T{:02}:00:00Z", day(hour), hour.rem_euclid(24))
 }

@@ -56,7 +56,7 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Random bytes, the same ones for a seed.
+/// Returns messages of random bytes, equal for equal seeds.
 fn messages(count: usize, octets: usize, seed: u32) -> Vec<(Id, Vec<u8>)> {
     let mut dice = seed.max(1);
     let mut octet = move || {
@@ -156,7 +156,7 @@ async fn find(device: &bluer::Device, wanted: Uuid) -> Result<remote::Characteri
     Err("it has no such characteristic".into())
 }
 
-/// Frames, as fast as they are taken.
+/// Writes frames, as fast as the peer accepts them.
 async fn raw(found: &remote::Characteristic, all: &[(Id, Vec<u8>)]) -> Result<()> {
     let output = found.write_io().await?;
     tell("begin", &[]);

@@ -120,7 +120,7 @@ impl Bluetooth {
         Ok(bluetooth)
     }
 
-    /// The adapter's address.
+    /// Returns the adapter's address.
     pub fn address(&self) -> Address {
         self.address
     }
@@ -224,7 +224,7 @@ impl Bluetooth {
     }
 }
 
-/// Advertisement of one format; each fits into the 31 bytes of any adapter.
+/// Returns the advertisement of one format; each fits into the 31 bytes of any adapter.
 fn advertisement(speaks: &LocalDevice, format: Format) -> Advertisement {
     let [least, most] = speaks.power.says().map(Duration::from_millis);
     let mut said = Advertisement {

@@ -111,7 +111,7 @@ enum Formats {
 /// Bytes of a socket's path at most (unix(7)).
 const LONGEST_PATH: usize = 107;
 
-/// Said before it comes to nothing for another reason.
+/// Checks the socket, before another failure hides this cause.
 fn check(socket: &Path) -> Result<(), Failure> {
     let length = socket.as_os_str().len();
     if length > LONGEST_PATH {
@@ -125,7 +125,7 @@ fn check(socket: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The program.
+/// Runs the program.
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -201,7 +201,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
     }
 }
 
-/// The whole command, for completions and manual pages.
+/// Returns the whole command, for completions and manual pages.
 fn tree() -> clap::Command {
     Arguments::command()
 }

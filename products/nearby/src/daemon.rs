@@ -131,7 +131,7 @@ fn alone(state: &Path) -> Result<std::fs::File, String> {
     }
 }
 
-/// The bytes of the key's file, which only its owner may read.
+/// Reads the bytes of the key's file, which only its owner may read.
 fn read_key(path: &Path) -> Result<Vec<u8>, std::io::Error> {
     use std::io::Read;
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -154,7 +154,7 @@ fn read_key(path: &Path) -> Result<Vec<u8>, std::io::Error> {
     Ok(seed)
 }
 
-/// The node's key: made at the first start.
+/// Returns the node's key: created at the first start.
 fn key(state: &Path) -> Result<Key, String> {
     use std::io::Write;
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

@@ -158,7 +158,7 @@ pub fn plain(octets: &[u8]) -> Option<Vec<u8>> {
     Some(Envelope { kind }.encode_to_vec())
 }
 
-/// A message to all.
+/// Builds a message to all.
 pub fn feed(key: &Key, text: &str, time: u64) -> Vec<u8> {
     let message = FeedMessage {
         sender: key.node().octets(),

@@ -110,7 +110,7 @@ impl Machine {
         self.delivery.shown()
     }
 
-    /// Frames of a connection may have so many bytes from now on.
+    /// Sets the maximum bytes of a connection's frames.
     pub fn frames_of(&mut self, link: u32, octets: usize) {
         if let Some(connection) = self.delivery.links.get_mut(link) {
             connection.frames_of(octets);

@@ -93,7 +93,7 @@ impl Module {
         Ok(out)
     }
 
-    /// Handles the result of [`Out::Begin`].
+    /// Handles the result of [`ModuleAction::Begin`].
     pub fn began(&mut self, done: Result<(), (Why, String)>) -> Vec<ModuleAction> {
         let mut out = Vec::new();
         if done.is_err() {
@@ -122,7 +122,7 @@ impl Module {
         (frame, out)
     }
 
-    /// Frames of a connection may have so many bytes from now on.
+    /// Sets the maximum bytes of a connection's frames.
     pub fn frames_of(&mut self, link: u32, octets: usize) {
         if let Some(room) = &mut self.room {
             room.frames_of(link, octets);
@@ -280,7 +280,7 @@ impl Module {
     }
 }
 
-/// A Bluetooth address as it is written.
+/// Formats a Bluetooth address.
 fn bluetooth(address: &Address) -> String {
     let digits: Vec<String> = address.iter().map(|it| format!("{it:02X}")).collect();
     digits.join(":")

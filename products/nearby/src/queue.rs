@@ -164,7 +164,7 @@ impl<D: Disk> Queue<D> {
         self.notes.peers.get(&id).map_or(0, |seen| seen.time)
     }
 
-    /// The last place of a message.
+    /// Returns the last sequence of a message.
     pub fn last(&self) -> u64 {
         self.last
     }

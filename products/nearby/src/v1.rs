@@ -36,7 +36,7 @@ pub enum Error {
     Long,
 }
 
-/// A message as it is written, whole.
+/// Encodes a whole message.
 pub fn frame(from: Id, message: &[u8]) -> Vec<u8> {
     let signed = |octets: &[u8]| octets.iter().map(|it| it.cast_signed()).collect();
     let said = Said {

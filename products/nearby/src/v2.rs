@@ -23,7 +23,7 @@ const PART: usize = u16::MAX as usize;
 /// Queues are numbered from 1 to this, and then from 1 again.
 pub const QUEUES: u8 = 29;
 
-/// The next queue after one.
+/// Returns the queue after this one.
 fn after(queue: u8) -> u8 {
     queue % QUEUES + 1
 }

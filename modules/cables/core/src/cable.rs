@@ -62,7 +62,7 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// A port, without a link yet.
+    /// Creates a port, without a link yet.
     pub fn new(port: Port) -> Self {
         Self {
             port,
@@ -127,7 +127,7 @@ impl Cable {
         }
     }
 
-    /// A hello came, and was proven or not.
+    /// Handles a received hello, proven or not.
     pub fn hello(&mut self, hello: &Hello, now: u64) {
         if self.up.is_some() {
             self.advance(now);
@@ -136,7 +136,7 @@ impl Cable {
         }
     }
 
-    /// The VXLAN that a mesh has to be in at this port ([`crate::hello::Port::vxlan`]).
+    /// Sets the VXLAN that a mesh requires at this port ([`crate::hello::Port::vxlan`]).
     pub fn vxlan(&mut self, vxlan: Option<u32>) {
         self.vxlan = vxlan;
     }
@@ -342,7 +342,7 @@ impl Cable {
     }
 }
 
-/// With a full stop, and a capital letter, unless it begins with an address.
+/// Adds a full stop, and a capital letter unless the text begins with an address.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let word = text.split(' ').next().unwrap_or_default();

@@ -215,7 +215,7 @@ impl Evidence {
         sorts.iter().find_map(|&sort| Some((sort, self.of(sort)?)))
     }
 
-    /// A hello that is proven.
+    /// Returns a proven hello.
     pub fn proven(&self) -> Option<&Hello> {
         let hello = self.hello.as_ref().map(|(hello, _)| hello);
         hello.filter(|hello| hello.proof == Proof::Proven)
@@ -227,7 +227,7 @@ impl Evidence {
         hello.filter(|_| self.proves().is_some_and(|until| now < until))
     }
 
-    /// Until when the proof of a hello of this mesh may come.
+    /// Returns the time until which the proof of a hello of this mesh may arrive.
     pub fn proves(&self) -> Option<u64> {
         let (hello, at) = self.hello.as_ref()?;
         (hello.proof == Proof::Awaited).then(|| at.saturating_add(PROVES))
@@ -248,7 +248,8 @@ impl Evidence {
         lately && (hello.is_some() || frames >= LOOP)
     }
 
-    /// From which of this router's ports an own hello came back, if that is a loop, and when.
+    /// Returns the port of this router from which an own hello came back, if that is a loop, and
+    /// the time.
     pub fn led_to(&self, port: &Port) -> Option<(&str, u64)> {
         let (from, at) = self.led_to.as_ref()?;
         let other = port.is_other_uplink(|(name, _)| name == from);
@@ -281,8 +282,8 @@ impl Evidence {
         lldp.iter().chain(cdp.iter()).any(fits)
     }
 
-    /// The maker of a radio that an announcement names, and how it is called there. The name that
-    /// people gave the system does not count.
+    /// Returns the maker of a radio that an announcement names, and the radio's name there. The
+    /// name that people gave the system does not count.
     pub fn radio(&self) -> Option<(Maker, &str)> {
         let texts = [
             self.lldp.as_ref().map(|it| it.description.as_str()),

@@ -69,7 +69,7 @@ impl FrameClass {
         Self::Other,
     ];
 
-    /// The word for it.
+    /// Returns the class's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Own => "own",

@@ -55,7 +55,7 @@ pub enum State {
     OtherMesh,
     /// The hello claims to be of this mesh, but is invalid.
     Forged(Fault),
-    /// The hello is this router's own: a loop. [`Heard::peer`] is the port that sent it.
+    /// The hello is this router's own: a loop. [`ReceivedHello::peer`] is the port that sent it.
     Own,
 }
 
@@ -178,7 +178,7 @@ impl Port {
         self.link = None;
     }
 
-    /// The nonce of this link.
+    /// Returns the nonce of this link.
     pub fn nonce(&self) -> Option<[u8; NONCE]> {
         self.link.as_ref().map(|link| link.nonce)
     }
@@ -221,7 +221,7 @@ impl Port {
         }
     }
 
-    /// The VXLAN that the mesh has to be in at this port; `None`: it can be on the wire as it is.
+    /// Returns the VXLAN that the mesh requires at this port; `None`: the mesh needs no VXLAN.
     pub fn vxlan(&self) -> Option<u32> {
         let parted = self.link.as_ref().is_some_and(|link| link.vxlan);
         let mesh = self.mesh.as_ref().filter(|_| parted)?;
@@ -289,7 +289,7 @@ impl Port {
             .is_some_and(|nonce| answers.contains(&said(nonce)))
     }
 
-    /// The frame to send now, if one is due.
+    /// Returns the frame to send now, if one is due.
     pub fn due(&mut self, now: u64) -> Option<Vec<u8>> {
         let (mesh, link) = (self.mesh.as_ref()?, self.link.as_mut()?);
         if link.left == 0 || now < link.next {
@@ -332,8 +332,8 @@ impl Port {
         self.link.as_ref().map_or(&[], |link| &link.peers)
     }
 
-    /// More than one proven neighbour is at this port, so it leads to a switch: a cable has one
-    /// other end.
+    /// Returns true if more than one proven neighbour is at this port, so it leads to a switch: a
+    /// cable has one remote end.
     pub fn behind_switch(&self) -> bool {
         self.peers().iter().filter(|peer| peer.proven).count() > 1
     }

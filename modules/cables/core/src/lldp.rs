@@ -82,7 +82,8 @@ impl Lldp {
     }
 }
 
-/// The name of a system or port: its subtype says whether it is an address or text.
+/// Returns the name of a system or port: its subtype determines whether the name is an address or
+/// text.
 fn id(value: &[u8], mac: u8, network: u8) -> String {
     match *value {
         [kind, a, b, c, d, e, f] if kind == mac => mac::text(&[a, b, c, d, e, f]),
@@ -105,7 +106,7 @@ fn capabilities(enabled: u16) -> Capabilities {
     }
 }
 
-/// 8.5.9: a length, which counts the family too, the family and the address.
+/// Parses an address (8.5.9): a length, which includes the family, the family and the address.
 fn managed(value: &[u8]) -> Option<IpAddr> {
     let mut cursor = Cursor(value);
     let length = usize::from(cursor.u8()?).checked_sub(1)?;

@@ -23,7 +23,7 @@ pub enum Maker {
 }
 
 impl Maker {
-    /// The maker's name.
+    /// Returns the maker's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ubiquiti => "Ubiquiti",

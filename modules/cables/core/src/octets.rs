@@ -17,7 +17,7 @@ pub fn clean(text: &str) -> String {
     detect::clean(text, LETTERS)
 }
 
-/// An address of the family that IANA has given a number (1: IPv4, 2: IPv6).
+/// Parses an address of the family with IANA's number (1: IPv4, 2: IPv6).
 pub fn address(family: u8, octets: &[u8]) -> Option<IpAddr> {
     match family {
         1 => Some(Ipv4Addr::from(<[u8; 4]>::try_from(octets).ok()?).into()),

@@ -120,7 +120,7 @@ fn serves(heard: &Evidence) -> bool {
     heard.any(&SERVES).is_some() || offer(heard).is_some()
 }
 
-/// Use that the administrator's choice implies.
+/// Returns the use that the administrator's choice implies.
 fn chosen(role: Role, now: Use) -> Placement {
     match role {
         Role::Uplink => goes(Use::Uplink, now),

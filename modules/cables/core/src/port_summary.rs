@@ -20,7 +20,7 @@ pub struct ClassSummary {
 /// A port since its link came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortSummary {
-    /// By sort, as [`Sort::ALL`] is ordered.
+    /// By sort, as [`FrameClass::ALL`] is ordered.
     pub sorts: [ClassSummary; FrameClass::ALL.len()],
     /// Stations that sent anything: 16 at most, without own addresses.
     pub stations: Vec<Mac>,
@@ -40,7 +40,7 @@ pub struct PortSummary {
 }
 
 impl PortSummary {
-    /// Frames of a sort.
+    /// Returns the summary of a class of frames.
     pub fn of(&self, sort: FrameClass) -> &ClassSummary {
         &self.sorts[sort as usize]
     }

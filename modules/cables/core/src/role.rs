@@ -37,7 +37,7 @@ impl Role {
         Self::Unknown,
     ];
 
-    /// The word for it.
+    /// Returns the role's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Uplink => "uplink",

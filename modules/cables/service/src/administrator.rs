@@ -39,7 +39,7 @@ impl Administrator {
         }
     }
 
-    /// A bridge learned where a station is, or forgot it.
+    /// Handles a bridge's report that it learned or forgot a station.
     pub fn station(&mut self, told: &Fdb) {
         if !told.present || told.local {
             if self.stations.get(&told.mac) == Some(&told.link) {
@@ -107,7 +107,7 @@ fn connected(text: &str, ports: &BTreeSet<u16>) -> Vec<IpAddr> {
     text.lines().filter_map(of).collect()
 }
 
-/// An address as the kernel writes it: words of this machine's order.
+/// Parses an address as the kernel writes it: words in this machine's byte order.
 fn address(hex: &str) -> Option<IpAddr> {
     let words: Option<Vec<[u8; 4]>> = (0..hex.len() / 8)
         .map(|at| {

@@ -43,7 +43,7 @@ impl Choices {
         Self { file, chosen }
     }
 
-    /// The folder in which it is written.
+    /// Returns the folder of the file.
     pub fn folder(&self) -> PathBuf {
         self.file.folder()
     }

@@ -166,7 +166,7 @@ fn happened(
     }
 }
 
-/// An event in a line.
+/// Formats an event as a line.
 fn said(event: &CableEvent) -> String {
     let ago = duration(unix_seconds().saturating_sub(event.when));
     let (device, kind) = (sanitize(&event.device), sanitize(&event.kind));

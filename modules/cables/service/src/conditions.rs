@@ -14,8 +14,8 @@ pub fn all(watch: &mut Watch, findings: &mut Vec<Finding>) {
     }
 }
 
-/// `served`: this router gives the LAN its addresses. The LAN of an access point has its server and
-/// its router elsewhere: neither is foreign there.
+/// Returns the conditions of a port. `served`: this router gives the LAN its addresses. The LAN of
+/// an access point has its server and its router elsewhere: neither is foreign there.
 fn of_port(device: &str, served: bool, decision: &Decision) -> Vec<Finding> {
     let of = |key| Finding::new(key, "cables", "cables").at(device);
     let looped = decision.role == Role::Loop || decision.looped;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use cables_core::{Cable, ClassSummary, FrameClass, Port, PortSummary, Use};
 
-    /// A port of a LAN that gets its addresses from this router.
+    /// Returns a port of a LAN that gets its addresses from this router.
     fn port(held: Option<Role>) -> Port {
         Port {
             device: "lan1".into(),
@@ -48,7 +48,7 @@ mod tests {
         }
     }
 
-    /// Keys for frames of this class at a port of the LAN; `held`: role chosen by the
+    /// Returns keys for frames of this class at a port of the LAN; `held`: role chosen by the
     /// administrator.
     fn keys(sort: FrameClass, held: Option<Role>) -> Vec<&'static str> {
         keys_at(sort, port(held), 20_000)

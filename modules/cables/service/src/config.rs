@@ -39,7 +39,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The word for it.
+    /// Returns the mode's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -63,7 +63,7 @@ pub enum ForeignServers {
 }
 
 impl ForeignServers {
-    /// The word for it.
+    /// Returns the treatment's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Tell => "tell",

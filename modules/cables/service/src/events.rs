@@ -35,7 +35,7 @@ impl EventLog {
         });
     }
 
-    /// The link came, or went.
+    /// Records that the link came or went.
     pub fn link(&mut self, device: &str, up: bool) {
         let (value, text) = match up {
             true => ("up", "A cable is plugged in"),

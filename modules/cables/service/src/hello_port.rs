@@ -69,7 +69,7 @@ fn private(file: &Path) {
     }
 }
 
-/// The node's key.
+/// Returns the node's key.
 fn node(path: &Path) -> io::Result<NodeKey> {
     let none = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     NodeKey::from_seed(seed(path)?).map_err(none)
@@ -87,7 +87,8 @@ pub struct HelloPort {
 }
 
 impl HelloPort {
-    /// A port without a link. Without keys it says nothing, and no hello proves anything.
+    /// Creates a port without a link. Without keys the port sends no hellos, and no hello proves
+    /// anything.
     pub fn new(keys: Option<&Keys>, device: &str, mac: Mac) -> Option<Self> {
         let keys = keys?;
         Some(Self {
@@ -100,7 +101,7 @@ impl HelloPort {
         })
     }
 
-    /// The link came, or went.
+    /// Handles a link that came or went.
     pub fn link(&mut self, up: bool, now: u64) {
         let mut nonce = [0; 16];
         self.heard.clear();
@@ -125,7 +126,7 @@ impl HelloPort {
         self.port.stations(stations, now);
     }
 
-    /// The VXLAN that the mesh has to be in at this port.
+    /// Returns the VXLAN that the mesh requires at this port.
     pub fn vxlan(&self) -> Option<u32> {
         self.port.vxlan()
     }
@@ -143,8 +144,8 @@ impl HelloPort {
         told(&heard, from)
     }
 
-    /// From which port an own hello was said, if that has still the same link: one from before was
-    /// recorded.
+    /// Returns the port that sent an own hello, if its link is still the same: an older hello is a
+    /// recording.
     fn came_from(&self, heard: &ReceivedHello) -> Option<String> {
         let said = self.said.borrow();
         let mut ports = said.iter();

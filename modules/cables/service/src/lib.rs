@@ -109,7 +109,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     Ok(Rc::new(running))
 }
 
-/// The ports of weir's own page.
+/// Returns the ports of weir's own page.
 fn page(effective: &Effective) -> Vec<u16> {
     let all = effective.entries();
     let listen = all.iter().find(|entry| entry.key == "web.listen");
@@ -118,7 +118,7 @@ fn page(effective: &Effective) -> Vec<u16> {
     listen.into_iter().flatten().filter_map(port).collect()
 }
 
-/// Socket of the process that may write the configuration.
+/// Returns the socket of the process that may write the configuration.
 fn changes(effective: &Effective) -> Option<PathBuf> {
     let all = effective.entries();
     let socket = all.iter().find(|entry| entry.key == "setup.socket");

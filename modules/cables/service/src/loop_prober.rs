@@ -31,7 +31,7 @@ pub struct LoopProber {
 }
 
 impl LoopProber {
-    /// A link came.
+    /// Handles a new link.
     pub fn link(&mut self, now: u64) {
         if self.due.len() < AFTER.len() * 2 {
             self.due.extend(AFTER.map(|after| now + after));

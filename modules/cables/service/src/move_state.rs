@@ -74,7 +74,7 @@ impl MoveState {
     }
 }
 
-/// Message about a move that works, logged once.
+/// Returns the message about a successful move, logged once.
 pub fn kept(to: Use) -> String {
     let so = match to {
         Use::Lan => "in the LAN",

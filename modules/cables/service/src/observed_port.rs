@@ -72,7 +72,7 @@ pub struct ObservedPort {
 }
 
 impl ObservedPort {
-    /// A port without a link.
+    /// Creates a port without a link.
     pub fn new(link: &Link, facts: Port, keys: Option<&Keys>) -> Self {
         let mac = link.mac.unwrap_or_default();
         Self {

@@ -20,7 +20,7 @@ pub fn all(watch: &mut Watch) -> Vec<Cable> {
     all
 }
 
-/// A port that is only in the configuration.
+/// Returns a port that is only in the configuration.
 fn no_device(name: &str) -> Cable {
     Cable {
         device: name.to_owned(),

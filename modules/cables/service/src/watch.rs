@@ -216,7 +216,7 @@ impl Watch {
         }
     }
 
-    /// A device is gone, or its number is another's now.
+    /// Handles a device that disappeared, or whose index another device has now.
     pub fn gone(&mut self, index: u32) {
         self.others.remove(&index);
         if self.ports.remove(&index).is_some() {
@@ -255,7 +255,7 @@ impl Watch {
         self.missing = missing;
     }
 
-    /// Ports that the configuration names and no device is called.
+    /// Returns configured ports whose device does not exist.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         self.missing.iter().map(String::as_str)
     }
@@ -276,7 +276,7 @@ impl Watch {
         port.learn(facts, used);
     }
 
-    /// A device is there, or changed. Says whether a gate was shut.
+    /// Handles a new or changed device. Returns true if a gate was shut.
     pub fn changed<'a>(
         &mut self,
         link: &Link,

@@ -73,7 +73,7 @@ impl Captures {
 }
 
 impl Module for Captures {
-    /// Only root may see packets. A capture lasts as long as its client reads.
+    /// Returns the routes. Only root may see packets. A capture lasts as long as its client reads.
     fn routes(self: Rc<Self>, face: &Rc<dyn ApiContext>) -> Vec<Route> {
         let (begun, ended) = (Rc::clone(&self), self);
         let (begin_at, end_at) = (Rc::clone(face), Rc::clone(face));

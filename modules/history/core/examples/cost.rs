@@ -140,7 +140,7 @@ fn year(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Some traffic of each device and application.
+/// Adds some traffic of each device and application.
 fn fill(store: &mut Store, now: i64, devices: u32) {
     for device in 0..devices {
         let [a, b, c, d] = device.wrapping_mul(0x9e37_79b1).to_be_bytes();
@@ -165,7 +165,7 @@ fn length(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |found| found.len())
 }
 
-/// Bytes handed to write calls so far.
+/// Returns the bytes passed to write calls so far.
 fn written() -> u64 {
     field("/proc/self/io", "wchar:")
 }

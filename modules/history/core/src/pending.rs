@@ -18,7 +18,7 @@ pub fn code(device: Option<Mac>) -> i64 {
     })
 }
 
-/// The other way round.
+/// Converts a code back to a device.
 pub fn device(code: i64) -> Option<Mac> {
     let [0, 0, mac @ ..] = code.to_be_bytes() else {
         return None;
@@ -50,13 +50,13 @@ pub fn bytes(traffic: &Traffic) -> u64 {
     size(traffic)[0]
 }
 
-/// Size for an order: first Internet traffic, then LAN traffic.
+/// Returns the size for sorting: first Internet traffic, then LAN traffic.
 pub fn size(traffic: &Traffic) -> [u64; 2] {
     [&traffic.internet, &traffic.lan]
         .map(|both| both.received.bytes.saturating_add(both.sent.bytes))
 }
 
-/// Traffic by device and application (a number, see [`crate::words::Words`]).
+/// Traffic by device and application (a number, see [`crate::words::ApplicationIds`]).
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     // Few applications have traffic of one device in an hour: a list is small and quick.
@@ -89,7 +89,7 @@ impl Sums {
         }
     }
 
-    /// Each device and application.
+    /// Returns the traffic of each device and application.
     pub fn iter(&self) -> impl Iterator<Item = (i64, u16, Traffic)> + '_ {
         self.devices.iter().flat_map(|(device, applications)| {
             applications
@@ -190,7 +190,7 @@ impl Pending {
         }
     }
 
-    /// Hours, in order.
+    /// Returns the hours, in order.
     pub fn hours(&self) -> impl Iterator<Item = (i64, &Sums)> {
         self.hours.iter().map(|(hour, sums)| (*hour, sums))
     }
@@ -218,7 +218,7 @@ impl Pending {
         *self = Self::default();
     }
 
-    /// First the oldest hours become one, as nothing may be lost; then devices do.
+    /// Merges the oldest hours first, as no traffic may be lost; then devices.
     fn shrink(&mut self, entries: usize) {
         while self.entries > entries && self.hours.len() > 1 {
             let Some((_, oldest)) = self.hours.pop_first() else {

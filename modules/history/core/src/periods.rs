@@ -158,7 +158,7 @@ impl Calendar {
         self.zone.to_offset(instant(at)).seconds() / 60
     }
 
-    /// The local date of an instant, year, month, day.
+    /// Returns the local date of an instant, year, month, day.
     pub fn date(&self, at: i64) -> (i16, i8, i8) {
         let date = self.zone.to_datetime(instant(at)).date();
         (date.year(), date.month(), date.day())
@@ -174,7 +174,7 @@ impl Calendar {
         }
     }
 
-    /// The period that follows one of [`Calendar::span`].
+    /// Returns the period after one of [`Calendar::span`].
     pub fn next(&self, unit: Unit, span: Span) -> Span {
         self.span(unit, span.end)
     }
@@ -221,7 +221,7 @@ impl Calendar {
         }
     }
 
-    /// The first date of the unit that a date is in.
+    /// Returns the first date of a date's unit.
     fn first(&self, unit: Unit, date: Date) -> Date {
         let back = match unit {
             Unit::Hour | Unit::Day => 0,
@@ -241,7 +241,7 @@ impl Calendar {
         date.saturating_sub(Step::new().days(back))
     }
 
-    /// The first instant of a date.
+    /// Returns the first instant of a date.
     fn beginning(&self, date: Date) -> i64 {
         let midnight = date.at(0, 0, 0, 0);
         let ambiguous = self.zone.to_ambiguous_timestamp(midnight);

@@ -77,7 +77,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The quota of a device.
+    /// Returns the quota of a device.
     pub fn quota(&self, mac: Mac) -> Option<Quota> {
         self.devices.get(&mac).copied().unwrap_or(self.default)
     }
@@ -147,7 +147,7 @@ impl Quotas {
         }
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }

@@ -172,7 +172,7 @@ pub struct File {
 }
 
 impl File {
-    /// The file system that it is on.
+    /// Returns the identity of its file system.
     pub fn disk(&self) -> u64 {
         self.inode.0
     }

@@ -371,8 +371,8 @@ impl Store {
         Ok(())
     }
 
-    /// If the disk of the file is gone, no file is created in the folder below: the returning disk
-    /// would hide the file, and until then the file would fill the wrong disk.
+    /// Fails if the disk of the file is not mounted: a file created in the folder below would fill
+    /// the wrong disk, and the returning disk would hide the file.
     fn mounted(&self) -> Result<(), Error> {
         let Some(disk) = self.disk.filter(|_| !self.path.exists()) else {
             return Ok(());

@@ -54,7 +54,7 @@ impl Usage {
             .unwrap_or(0)
     }
 
-    /// The devices that used anything.
+    /// Returns the devices with usage.
     pub fn devices(&self) -> impl Iterator<Item = Mac> + '_ {
         self.used.keys().copied()
     }

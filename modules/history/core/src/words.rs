@@ -42,7 +42,7 @@ impl ApplicationIds {
             .unwrap_or(0)
     }
 
-    /// The word of a number.
+    /// Returns the name of a number.
     pub fn word(&self, number: u16) -> &str {
         self.words
             .get(usize::from(number))
@@ -58,7 +58,7 @@ impl ApplicationIds {
             .map(|(number, word)| (number, word.as_str()))
     }
 
-    /// All are in the file now.
+    /// Records that all names are in the file now.
     pub fn save(&mut self) {
         self.saved = self.words.len();
     }

@@ -272,7 +272,7 @@ fn drop_oldest(transaction: &Transaction, most: u64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Bytes of the file that are in use.
+/// Returns the used bytes of the file.
 fn used(connection: &Connection) -> rusqlite::Result<u64> {
     let pages = number(connection, "PRAGMA page_count")?;
     Ok((pages - number(connection, "PRAGMA freelist_count")?.min(pages)) * PAGE)

@@ -27,8 +27,8 @@ pub struct DetectedZone {
     pub skipped: Vec<String>,
 }
 
-/// The zone of this system. Reads files: call it before the process confines itself, and again at a
-/// reload.
+/// Returns the zone of this system. Reads files: call it before the process confines itself, and
+/// again at a reload.
 pub fn system() -> DetectedZone {
     let variable = std::env::var("TZ").ok();
     find(variable.as_deref(), &|path| {
@@ -83,7 +83,7 @@ pub fn find(variable: Option<&str>, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> 
     found(TimeZone::UTC, "none".into(), passed_over)
 }
 
-/// A rule, or the name of a zone file, with or without a colon before it.
+/// Parses a rule, or the name of a zone file, with or without a colon before it.
 fn meaning(text: &str, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<TimeZone> {
     let name = text.strip_prefix(':').unwrap_or(text);
     if name.is_empty() {

@@ -348,7 +348,7 @@ pub fn doubt(effective: &Effective) -> Option<ConfigWarning> {
     idle(effective).next().map(|name| doubt_of(name))
 }
 
-/// Names of quotas that no device has in the configuration.
+/// Returns names of quotas that no device has in the configuration.
 pub fn idle(effective: &Effective) -> impl Iterator<Item = &String> {
     effective.named::<QuotaSettings>().keys().filter(|name| {
         let one = mac(name).is_some() || *name == QuotaSettings::ALL;
@@ -356,7 +356,7 @@ pub fn idle(effective: &Effective) -> impl Iterator<Item = &String> {
     })
 }
 
-/// The doubt about one of these names.
+/// Returns the warning about one of these names.
 pub fn doubt_of(idle: &str) -> ConfigWarning {
     ConfigWarning {
         what: format!(

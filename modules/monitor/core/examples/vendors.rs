@@ -110,7 +110,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// `Xerox` for `XEROX`.
+/// Returns `Xerox` for `XEROX`.
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
     let first: String = letters.by_ref().take(1).collect();

@@ -167,7 +167,7 @@ impl Conversation {
         silent >= self.idle_timeout(pressure).as_millis() + 2_000
     }
 
-    /// Packets of both ways.
+    /// Returns the packets of both directions.
     pub fn packets(&self) -> u64 {
         self.total.sum().packets
     }

@@ -1,7 +1,7 @@
 //! Table of conversations: its size is bounded, and the shortest conversations are removed first.
 //!
-//! A flood aims at memory. Each conversation is allocated separately ([`OCTETS`] with all that
-//! leads to it); both indexes hold only its slot, of four bytes.
+//! A flood aims at memory. Each conversation is allocated separately ([`BYTES_PER_CONVERSATION`]
+//! with all that leads to it); both indexes hold only its slot, of four bytes.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -14,7 +14,7 @@ use crate::reading::Millis;
 
 /// Maximum memory of a conversation, in bytes: itself, as allocated; its slot in two indexes, which
 /// may be half empty; in the list of removable ones, which may be half outdated; in the list of
-/// conversations without another half; and one in [`TOLD`] in the list of reports. Lists may have
+/// conversations without another half; and one in [`REPORT_DIVISOR`] in the list of reports. Lists may have
 /// twice the room.
 pub const BYTES_PER_CONVERSATION: usize = size_of::<Conversation>()
     + 24
@@ -55,7 +55,7 @@ pub(crate) struct ConversationTable {
 }
 
 impl ConversationTable {
-    /// None yet, and so many at most.
+    /// Creates an empty table for at most `most` conversations.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
@@ -124,7 +124,7 @@ impl ConversationTable {
         self.at_mut(self.find(key)?)
     }
 
-    /// The one that began last with these ends, wherever it was seen.
+    /// Returns the latest conversation with these endpoints, at any observation point.
     pub(crate) fn with_ends(&self, ends: &Endpoints) -> Option<&Conversation> {
         let found = |slot: &Slot| {
             self.at(*slot)

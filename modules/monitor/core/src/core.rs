@@ -27,7 +27,7 @@ use crate::reading::{
 };
 use crate::reports::Reports;
 
-/// A port and a VLAN as one number, for [`names`](crate::names).
+/// Returns a port and a VLAN as one number, for [`names`](crate::names).
 pub fn observation_point(port: u32, vlan: u16) -> u64 {
     u64::from(port) << 16 | u64::from(vlan)
 }
@@ -40,7 +40,7 @@ fn at_place(place: u64) -> (u32, u16) {
 /// at most.
 const SAID: usize = 1024;
 
-/// Order of addresses of a station: those that are useful to most come first.
+/// Returns the rank of a station's address: addresses that are useful to most hosts come first.
 fn scope(address: &IpAddr) -> u8 {
     match address {
         IpAddr::V4(address) => u8::from(address.is_link_local()),
@@ -168,7 +168,7 @@ impl Monitor {
         self.devices.take_usage(|device| edge.is_uplink(device))
     }
 
-    /// Conversations that live, or did a moment ago.
+    /// Returns conversations that are active, or were a moment ago.
     pub fn conversations(&self) -> impl Iterator<Item = &Conversation> {
         self.conversations.values()
     }
@@ -178,7 +178,7 @@ impl Monitor {
         self.conversations.get(key)
     }
 
-    /// Every station that was seen.
+    /// Returns every known station.
     pub fn devices(&self) -> impl Iterator<Item = &Device> {
         self.devices.values()
     }
@@ -188,7 +188,7 @@ impl Monitor {
         self.devices.get(mac)
     }
 
-    /// Every port at which is counted, and its index.
+    /// Returns every port with a meter, and its index.
     pub fn ports(&self) -> impl Iterator<Item = (u32, &Port)> {
         self.edge.ports()
     }
@@ -303,7 +303,7 @@ impl Monitor {
         self.neighbours.update(address, mac);
     }
 
-    /// The hardware address of a neighbour.
+    /// Returns the hardware address of a neighbour.
     pub fn mac_of(&self, address: &IpAddr) -> Option<Mac> {
         self.neighbours.mac_of(address)
     }
@@ -320,8 +320,9 @@ impl Monitor {
         found
     }
 
-    /// Addresses of a station to be shown: also those of LANs that it used and that the router did
-    /// not need to ask for, as it sent to others there. Those of another neighbour are left out.
+    /// Returns the addresses of a station for display: also those of LANs that the station used and
+    /// that the router did not need to resolve, as the station sent to other hosts there. Leaves
+    /// out addresses of another neighbour.
     pub fn shown_addresses(&self, device: &Device) -> Vec<IpAddr> {
         let mut found = self.addresses(device);
         if self.is_uplink(device) {
@@ -355,8 +356,8 @@ impl Monitor {
         self.advance_conversations(millis, now);
     }
 
-    /// A record was read. Whether it is still wanted: `pressure` is how full the records of its
-    /// family are, in 256ths.
+    /// Adds a reading of a record. Returns true if the record is still needed: `pressure` is the
+    /// fill level of the records of its family, in 1/256.
     pub fn add_reading(&mut self, reading: &Reading, pressure: u32, now: Millis) -> bool {
         let Reading {
             key,
@@ -508,7 +509,7 @@ impl Monitor {
         }
     }
 
-    /// A station has more without a record.
+    /// Adds traffic of a station without a record.
     pub fn add_unrecorded(&mut self, loose: &UnrecordedStationTraffic, now: Millis) {
         if let Some(port) = self.edge.port_mut(loose.port) {
             port.add_unrecorded(loose.vlan, loose.unplaced, loose.other);
@@ -635,7 +636,7 @@ impl Monitor {
         Some(slot)
     }
 
-    /// The routes of the router are these.
+    /// Sets the routes of the router.
     pub fn set_networks(&mut self, networks: Networks) {
         if *self.edge.networks() == networks {
             return;

@@ -35,7 +35,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Both ways together.
+    /// Returns the sum of both directions.
     pub fn sum(&self) -> Count {
         let mut sum = self.sent;
         sum += self.received;
@@ -73,14 +73,14 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Internet traffic, or LAN traffic.
+    /// Creates Internet traffic, or LAN traffic.
     pub fn new(more: Counts, crosses: bool) -> Self {
         let mut traffic = Self::default();
         *traffic.side(crosses) = more;
         traffic
     }
 
-    /// The part that crossed an uplink, or the one that did not.
+    /// Returns the part that crossed an uplink, or the other part.
     pub fn side(&mut self, crosses: bool) -> &mut Counts {
         match crosses {
             true => &mut self.internet,

@@ -96,7 +96,7 @@ impl Device {
         }
     }
 
-    /// Traffic that did not cross an uplink.
+    /// Returns the traffic that did not cross an uplink.
     pub fn lan(&self) -> Counts {
         self.total.since(&self.internet)
     }
@@ -106,7 +106,7 @@ impl Device {
         self.rate.without(&self.internet_rate)
     }
 
-    /// A second went by, or some.
+    /// Advances the clock by a second or more.
     pub fn advance(&mut self, millis: u64) {
         self.rate.turn(millis);
         self.internet_rate.turn(millis);

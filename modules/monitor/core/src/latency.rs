@@ -101,12 +101,12 @@ impl Latency {
         }
     }
 
-    /// Median of the last measurements, microseconds.
+    /// Returns the median of the last measurements, microseconds.
     pub fn median(&self, side: Side) -> Option<u32> {
         median(&self.side(side).last)
     }
 
-    /// The least of the last ten minutes or more, microseconds.
+    /// Returns the minimum of the last ten minutes or more, microseconds.
     pub fn min(&self, side: Side) -> Option<u32> {
         self.side(side).least.map(|(least, _)| least)
     }

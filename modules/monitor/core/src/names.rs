@@ -1,7 +1,7 @@
 //! From the first packets of conversations to names of devices and remote ends.
 //!
-//! Pure: [`Reader`] parses copies of packets and returns [`Learned`] names; [`Names`] stores these,
-//! and names in the router's files, and answers look-ups. The packet path copies only useful
+//! Pure: [`Reader`] parses copies of packets and returns [`NameObservation`]s; [`Names`] stores
+//! these, and names in the router's files, and answers look-ups. The packet path copies only useful
 //! packets, by this table ([`sampling::wanted`] is the same in code):
 //!
 //! | data | protocol | direction | station's port | remote port | which | copied at most |

@@ -22,7 +22,7 @@ impl Neighbours {
         }
     }
 
-    /// A neighbour has this hardware address, or none.
+    /// Sets or removes the hardware address of a neighbour.
     pub(crate) fn update(&mut self, address: IpAddr, mac: Option<Mac>) {
         if let Some(before) = self.by_address.remove(&address)
             && let Some(known) = self.by_mac.get_mut(&before)

@@ -72,7 +72,7 @@ impl Networks {
         self.uplink
     }
 
-    /// The route to an address: that of the longest prefix.
+    /// Returns the destination of the route to an address: the route with the longest prefix.
     fn leads(&self, address: IpAddr) -> Option<Destination> {
         let lengths = &self.lengths[usize::from(address.is_ipv6())];
         let around = |length: &u8| self.routes.get(&Prefix::truncated(address, *length));
@@ -167,7 +167,7 @@ mod tests {
         networks
     }
 
-    /// A router with a LAN, a network of its uplink, and IPv6 without translation.
+    /// Builds a router with a LAN, a network of its uplink, and IPv6 without translation.
     fn router() -> Networks {
         of(&[
             ("0.0.0.0/0", Destination::Internet),

@@ -19,7 +19,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// A conversation is new.
+    /// Handles a new conversation.
     pub(crate) fn opened(&mut self, key: &ConversationKey, most: usize, now: Millis) {
         // Of more than are remembered at all, most are gone by now.
         if self.fresh.len() < most {

@@ -65,7 +65,7 @@ impl Port {
         }
     }
 
-    /// Time went by.
+    /// Advances the clock.
     pub(crate) fn turn(&mut self, millis: u64) {
         self.rate.turn(millis);
         self.beyond.turn(millis);
@@ -104,7 +104,7 @@ impl Port {
         self.unrecorded = rest;
     }
 
-    /// Came in, went out.
+    /// Returns the received and the sent counters.
     pub fn counters(&self) -> [PortCounters; 2] {
         [0, 1].map(|way| {
             let (mut sum, rest) = (self.told[way], self.unrecorded[way]);

@@ -38,7 +38,7 @@ impl fmt::Display for UnknownProbe {
 
 impl std::error::Error for UnknownProbe {}
 
-/// The probe of a name.
+/// Returns the probe with this name.
 ///
 /// # Errors
 /// The name is unknown.

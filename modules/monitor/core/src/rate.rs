@@ -19,7 +19,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// More was counted.
+    /// Adds newly counted traffic.
     pub fn add(&mut self, more: Counts) {
         self.fresh[0] += more.sent.bytes;
         self.fresh[1] += more.received.bytes;

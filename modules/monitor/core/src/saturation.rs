@@ -53,8 +53,8 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// A second went by. `rates`: bits a second, from the Internet and to it. `growth`: by how many
-    /// microseconds the round trips are longer than their least; `None`: nothing was measured.
+    /// Handles the end of a second. `rates`: bits per second, from the Internet and to it.
+    /// `growth`: microseconds of the round trips above their minimum; `None`: no measurement.
     pub fn turn(&mut self, rates: [u64; 2], growth: Option<u32>) {
         let waits = growth.is_some_and(|growth| growth >= LONG);
         if let Some(growth) = growth.filter(|_| waits) {
@@ -77,7 +77,7 @@ impl Saturation {
         }
     }
 
-    /// The directions that are full.
+    /// Returns the saturated directions.
     pub fn full(&self) -> impl Iterator<Item = SaturatedDirection> + '_ {
         let all = self.directions.iter();
         let all = all.zip([Direction::Download, Direction::Upload]);
@@ -90,7 +90,7 @@ impl Saturation {
     }
 }
 
-/// The growth that most connections show: the median, in microseconds.
+/// Returns the median growth of the connections, in microseconds.
 pub fn median(mut growths: Vec<u32>) -> Option<u32> {
     growths.sort_unstable();
     growths.get(growths.len() / 2).copied()

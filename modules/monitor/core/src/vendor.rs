@@ -78,7 +78,7 @@ impl<'a> Table<'a> {
         self.name(index).filter(|name| !name.is_empty())
     }
 
-    /// The number of the name that a prefix has.
+    /// Returns the number of the name of a prefix.
     fn row(&self, groups: &[u8], prefix: u64) -> Option<usize> {
         let first = |index: usize| {
             let octets = groups.get(index * 12..)?.first_chunk()?;

@@ -9,7 +9,7 @@ use runtime::daemon::meminfo;
 /// families in 128 MiB.
 const MEMORY_SHARE: u64 = 32_768;
 
-/// Room for records.
+/// Returns the number of records.
 pub fn sizes(room: MeterCapacity, links: &[u32]) -> MeterSizes {
     let records = match room {
         MeterCapacity::Records(records) => records,
@@ -24,7 +24,7 @@ pub fn sizes(room: MeterCapacity, links: &[u32]) -> MeterSizes {
     MeterSizes::new(records, links)
 }
 
-/// Bytes for conversations that are remembered.
+/// Returns the bytes for stored conversations.
 pub fn memory(memory: MonitorMemory) -> u64 {
     match memory {
         MonitorMemory::Bytes(octets) => octets,
@@ -35,7 +35,7 @@ pub fn memory(memory: MonitorMemory) -> u64 {
     }
 }
 
-/// The first processor's second-level cache, bytes
+/// Returns the size of the first processor's second-level cache, bytes
 /// (Documentation/ABI/testing/sysfs-devices-system-cpu); by default the 512 KiB of a Cortex-A53.
 fn second_level_cache() -> u64 {
     (0..8)

@@ -30,7 +30,7 @@ impl Clock {
         self.unix
     }
 
-    /// A time of the core's clock, as seconds since 1970.
+    /// Converts a time of the core's clock to seconds since 1970.
     pub fn unix(&self, at: Millis) -> u64 {
         self.unix + Duration::from_millis(at).as_secs()
     }

@@ -108,7 +108,7 @@ impl Export {
         }
     }
 
-    /// The name of a port, for the collector.
+    /// Sets the name of a port, for the collector.
     pub fn port(&mut self, link: u32, name: &str) {
         self.exporter.interface(link, name);
     }

@@ -41,7 +41,7 @@ impl Labels {
         }
     }
 
-    /// The configuration says this.
+    /// Applies the configured labels.
     pub fn configure(&mut self, effective: &Effective) {
         self.configured = devices::labels(effective);
     }

@@ -178,7 +178,7 @@ impl Monitor {
         }
     }
 
-    /// Rules for quotas are in the ruleset, or are not.
+    /// Reports whether the ruleset contains rules for quotas.
     fn rules_seen(&self, there: bool) {
         if self.loads.get() != self.firewall.borrow().loads() {
             return;

@@ -68,7 +68,7 @@ impl Naming {
         self.reader.packet(&meta, sample.payload, now)
     }
 
-    /// A second went by: files that changed are read again.
+    /// Handles the end of a second: reads changed files again.
     pub fn second(&mut self, names: &mut Names) {
         self.seconds += 1;
         if self.seconds % EVERY != 1 {

@@ -52,7 +52,8 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// All devices at this second after the start. `elsewhere`: something else leads out, too.
+    /// Observes all devices at this second after the start. `elsewhere`: another device leads out,
+    /// too.
     pub fn look(&mut self, devices: &BTreeMap<String, Uplink>, elsewhere: bool, now: u64) {
         self.now = now;
         self.leads_out = elsewhere || devices.values().any(|uplink| uplink.route);
@@ -143,7 +144,7 @@ mod tests {
         outages.conditions().iter().map(Finding::key).collect()
     }
 
-    /// Two uplinks for a minute, then these two.
+    /// Returns the outages after a minute with two uplinks, followed by these two.
     fn after(one: Option<Uplink>, two: Option<Uplink>) -> Vec<&'static str> {
         let mut outages = Outages::default();
         let both = [("eth0", Some(good())), ("eth1", Some(good()))];
@@ -202,7 +203,7 @@ mod tests {
         );
     }
 
-    /// A single uplink for a minute, then these devices.
+    /// Returns the outages after a minute with a single uplink, followed by these devices.
     fn replaced(now: [(&str, Uplink); 2]) -> Vec<&'static str> {
         let mut outages = Outages::default();
         outages.look(&BTreeMap::from([("eth1".to_owned(), good())]), false, 60);

@@ -31,7 +31,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// `copies`: packets with names are copied.
+    /// Creates the ports. `copies`: packets with names are copied.
     pub fn new(copies: bool) -> Self {
         Self {
             copies,

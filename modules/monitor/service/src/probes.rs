@@ -28,7 +28,7 @@ struct Active {
 }
 
 impl Probes {
-    /// None records.
+    /// Creates the state without active probes.
     pub fn new() -> Self {
         Self {
             active: BTreeMap::new(),
@@ -86,8 +86,8 @@ impl Probes {
         }
     }
 
-    /// Every probe, for the API. `port`: the name of a device, by index; `own`: hardware addresses
-    /// of this router.
+    /// Returns every probe, for the API. `port`: the name of a device, by index; `own`: hardware
+    /// addresses of this router.
     pub fn report(
         &self,
         port: impl Fn(u32) -> Option<String>,
@@ -202,7 +202,7 @@ impl Active {
     }
 }
 
-/// A record's numbers.
+/// Converts a record's numbers.
 fn numbers(measure: Measure, words: &[u64]) -> answers::ProbeRecord {
     let (first, rest) = match words {
         [first, rest @ ..] => (*first, rest),

@@ -10,13 +10,13 @@ const ETHERNET: u64 = 14;
 const TAG: u64 = 4;
 const PPPOE: u64 = 8;
 
-/// Bytes before the IP header.
+/// Returns the bytes before the IP header.
 pub fn header(behind: &Encapsulation) -> u64 {
     let tags = behind.tags.iter().flatten().count() as u64;
     ETHERNET + tags * TAG + u64::from(behind.session.is_some()) * PPPOE
 }
 
-/// A conversation at a port, from a tuple as its packets have it there.
+/// Returns the key of a conversation at a port, from a tuple as its packets have it there.
 pub fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Direction) -> ConversationKey {
     let source = (tuple.source, tuple.source_port);
     let destination = (tuple.destination, tuple.destination_port);
@@ -35,7 +35,7 @@ pub fn key(port: u32, behind: &Encapsulation, tuple: &Tuple, way: Direction) -> 
     }
 }
 
-/// Packets and bytes.
+/// Converts packets and bytes.
 pub fn count((packets, octets): (u64, u64)) -> Count {
     Count {
         packets,
@@ -51,7 +51,7 @@ pub fn counts(ways: TrafficCounts) -> Counts {
     }
 }
 
-/// A record of the meter's.
+/// Converts a record of the meter.
 pub fn reading(seen: &RecordObservation) -> Reading {
     Reading {
         key: seen.key,

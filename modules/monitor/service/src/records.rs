@@ -40,7 +40,7 @@ impl Records {
         &mut self.meter
     }
 
-    /// A second went by: files of names that changed are read again.
+    /// Handles the end of a second: reads changed files of names again.
     pub fn second(&mut self, names: &mut Names) {
         self.naming.second(names);
     }

@@ -315,7 +315,7 @@ impl Service {
         self.rules.take()
     }
 
-    /// The firewall did not take them.
+    /// Handles a refusal of the rules by the firewall.
     pub fn rules_refused(&mut self) {
         if let Some(past) = &mut self.history {
             past.unsure();

@@ -61,7 +61,7 @@ impl Snapshot<'_> {
             .map_or_else(|| format!("#{link}"), |port| port.name.clone())
     }
 
-    /// Every station, the busiest first, and every port's equation.
+    /// Returns every station, the busiest first, and every port's equation.
     pub fn devices(&self) -> answers::Devices {
         let mut devices: Vec<answers::Device> = self
             .core
@@ -171,7 +171,7 @@ impl Snapshot<'_> {
         }
     }
 
-    /// A conversation.
+    /// Converts a conversation.
     pub fn conversation(&self, conversation: &Conversation) -> answers::Conversation {
         let station = self.core.device(&conversation.mac);
         answers::Conversation {

@@ -29,7 +29,7 @@ pub struct BusiestFlows {
 }
 
 impl BusiestFlows {
-    /// A connection of this host went on.
+    /// Adds traffic of a connection of this host.
     fn add(&mut self, flow: u32, host: IpAddr, octets: u64) {
         self.flows.entry(flow).or_insert((host, 0)).1 += octets;
     }

@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// A masqueraded one from this port.
+    /// Builds a masqueraded connection from this port.
     fn from(port: u16) -> Connection {
         let original = tuple(&format!("192.168.1.2:{port}"), "198.51.100.1:53");
         let reply = tuple("198.51.100.1:53", &format!("203.0.113.1:{}", port + 1));

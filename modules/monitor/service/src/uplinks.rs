@@ -66,8 +66,8 @@ impl Uplinks {
         found
     }
 
-    /// `/proc/net/pppoe` (drivers/net/ppp/pppoe.c, `pppoe_seq_show`): number, address of the other
-    /// end, device.
+    /// Parses `/proc/net/pppoe` (drivers/net/ppp/pppoe.c, `pppoe_seq_show`): number, address of the
+    /// remote end, device.
     fn sessions(&mut self, text: &str) {
         let devices = text
             .lines()
@@ -76,7 +76,7 @@ impl Uplinks {
         self.below_ppp.extend(devices.map(str::to_owned));
     }
 
-    /// The devices that lead out, by index: those of default routes, and those below PPP.
+    /// Returns the devices that lead out, by index: those of default routes, and those below PPP.
     pub fn leads_out<'a>(&self, links: impl Iterator<Item = &'a Link> + Clone) -> BTreeSet<u32> {
         let leads = |link: &Link| self.devices.contains(&link.index);
         let over_ppp = links.clone().any(|link| leads(link) && is_ppp(link));

@@ -126,7 +126,7 @@ impl Wifi {
         }
     }
 
-    /// The radio link of a device, where it has one.
+    /// Returns the radio link of a device, if it has one.
     pub fn of(&self, mac: &Mac) -> Option<answers::Wifi> {
         self.stations.get(mac).map(shown)
     }

@@ -191,7 +191,7 @@ impl GoodputMonitor {
         self.rate_before(Duration::ZERO, time, of)
     }
 
-    /// Bytes a second over the `time` that ended `ago`.
+    /// Returns the bytes per second over the `time` that ended `ago`.
     fn rate_before(
         &self,
         ago: Duration,
@@ -302,7 +302,7 @@ impl GoodputMonitor {
         used.max_by(|one, other| best(one).total_cmp(&best(other)))
     }
 
-    /// The used paths carry enough: each gains trust.
+    /// Handles used paths that carry enough: each gains trust.
     fn prove(&mut self, samples: &[Sample], now: Duration) {
         let last = self.looks.iter().rev().nth(1);
         let passed = last.map_or(Duration::ZERO, |look| now.saturating_sub(look.at));

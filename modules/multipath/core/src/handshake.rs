@@ -178,7 +178,7 @@ impl Responder {
     }
 }
 
-/// Data that both sides must agree on: the protocol, its version and the key's id.
+/// Returns the data that both sides must agree on: the protocol, its version and the key's id.
 fn prologue(id: KeyId) -> Vec<u8> {
     [&b"weir multipath"[..], &[VERSION], &id.0].concat()
 }

@@ -156,8 +156,8 @@ fn sources(text: &mut String, redirect: &Redirect) {
     );
 }
 
-/// All but TCP: new conversations go by the tunnel, with all of their packets; older ones stay
-/// where they are, as their addresses were translated for there.
+/// Redirects all but TCP: new conversations use the tunnel, with all of their packets; older ones
+/// keep their route, as their addresses were translated for it.
 fn others(text: &mut String, device: &str, carries: [bool; 2]) {
     let mut without = String::new();
     for (family, carries) in ["ipv4", "ipv6"].into_iter().zip(carries) {

@@ -22,7 +22,7 @@ impl Transport {
     /// Both protocols.
     pub const ALL: [Self; 2] = [Self::Tcp, Self::Udp];
 
-    /// Name of the protocol, as nft writes it.
+    /// Returns the name of the protocol, as nft writes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",

@@ -324,8 +324,8 @@ impl Tunnel {
         Ok(())
     }
 
-    /// At the partner: notes that the router sent by a path, and returns true if it did so from its
-    /// proved address. A new address is challenged.
+    /// At the partner: records that the router sent by a path, and returns true if it did so from
+    /// its proved address. A new address is challenged.
     fn hears(&mut self, index: usize, from: SocketAddr, newest: bool, now: Micros) -> bool {
         let Some(slot) = &mut self.slots[index] else {
             return false;

@@ -6,12 +6,12 @@ use crate::frame::{Frame, HEADER};
 use crate::handshake::fixed;
 use crate::{Identity, Key, KeyId, Master, Open, Pairing, SessionId, Status, Welcome};
 
-/// Bytes from `first` on, each one more than the one before.
+/// Returns bytes from `first` on, each one greater than the previous one.
 fn counting<const N: usize>(first: u8) -> [u8; N] {
     std::array::from_fn(|place| first + place as u8)
 }
 
-/// A name and bytes, 32 a line.
+/// Writes a name and bytes, 32 per line.
 fn line(text: &mut String, name: &str, octets: &[u8]) {
     for (place, octets) in octets.chunks(32).enumerate() {
         let name = if place == 0 { name } else { "" };

@@ -130,7 +130,7 @@ pub enum Action {
         window_scales: Option<[u8; 2]>,
     },
     /// Frames between two stations of a bridge become known, both ways. [`Action::Remove`] and
-    /// [`Action::Prove`] with its number are as for a connection.
+    /// [`Action::Invalidate`] with its number are as for a connection.
     InstallPair {
         /// A number from [`PAIRS`] on.
         flow: FlowId,
@@ -165,7 +165,7 @@ pub enum Action {
     /// the core.
     Probe(ConnectionId),
     /// Ask conntrack for this connection, which may have changed without an event, and hand the
-    /// core the answer ([`crate::Core::polled`]). If the entry is gone, hand the core a
+    /// core the answer ([`crate::Core::on_poll_reply`]). If the entry is gone, hand the core a
     /// `ConnectionGone`.
     Poll(ConnectionId),
     /// Invalidates the proofs of this flow's two directions: the next packet of each goes to the

@@ -41,7 +41,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Connections by these settings; none yet.
+    /// Creates an empty table with these settings.
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -57,7 +57,7 @@ impl Connections {
         }
     }
 
-    /// The settings in force.
+    /// Returns the settings in force.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -87,7 +87,7 @@ impl Connections {
         }
     }
 
-    /// A dump is complete.
+    /// Handles the end of a dump.
     pub(crate) fn dump_end(&mut self, out: &mut Output) {
         if !self.dump.end() {
             return;
@@ -98,7 +98,7 @@ impl Connections {
         }
     }
 
-    /// The state of the dumps.
+    /// Returns the state of the dumps.
     pub(crate) fn dump(&self) -> &Dump {
         &self.dump
     }
@@ -125,7 +125,7 @@ impl Connections {
         &mut self.judge
     }
 
-    /// An address of this router appeared on a device, or went from there.
+    /// Handles an address of this router that appeared on a device, or disappeared.
     pub(crate) fn own_address(&mut self, address: IpAddr, present: bool, out: &mut Output) {
         match present {
             true => self.judge.add_own(address),
@@ -170,7 +170,7 @@ impl Connections {
         self.settle(id, out);
     }
 
-    /// A connection has this time-out.
+    /// Records the timeout of a connection.
     pub(crate) fn note_timeout(&mut self, seconds: Option<u32>, now: Millis) {
         self.watch.note(seconds, now);
     }
@@ -211,9 +211,9 @@ impl Connections {
         }
     }
 
-    /// A connection appeared or changed.
+    /// Handles a new or changed connection.
     ///
-    /// `answer`: the kernel answers a question, which does not prove that it reports this
+    /// `answer`: the event answers a query, which does not prove that the kernel reports this
     /// connection by itself.
     pub(crate) fn connection(&mut self, connection: &Connection, answer: bool, out: &mut Output) {
         let generation = self.dump.generation();
@@ -294,14 +294,15 @@ impl Connections {
         }
     }
 
-    /// A connection was deleted. Only this very id: a successor with the same tuple stays.
+    /// Removes a deleted connection. Only the exact id counts: a successor with the same tuple
+    /// stays.
     pub(crate) fn gone(&mut self, id: &ConnectionId, out: &mut Output) {
         if let Some(flow) = self.table.find(id) {
             self.drop_flows(&[flow], out);
         }
     }
 
-    /// A connection that was not known.
+    /// Adds an unknown connection.
     fn appear(&mut self, connection: &Connection, answer: bool, out: &mut Output) {
         let bits = connection.status.unwrap_or(0);
         if bits & status::DYING != 0 {
@@ -518,7 +519,7 @@ impl Connections {
         self.watch.installed(&mut self.table, id, out.now());
     }
 
-    /// The packet path refused an install.
+    /// Handles an install that the packet path refused.
     pub(crate) fn refuse(&mut self, id: FlowId, reason: DeclineReason, out: &mut Output) {
         if !self.table.get(id).is_some_and(Flow::installed) {
             return;
@@ -638,8 +639,8 @@ impl Connections {
         }
     }
 
-    /// A connection is not remembered. Those that share a tuple with it stay declined: its end will
-    /// not be noticed.
+    /// Handles a connection that is not stored. Connections that share a tuple with it stay
+    /// declined: weir will not notice its end.
     fn contest(&mut self, sharers: &[FlowId], out: &mut Output) {
         out.statistics.forgotten += 1;
         self.forgot = true;

@@ -43,7 +43,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// A core that knows nothing yet. Follow with [`Core::start`].
+    /// Creates a core without knowledge. Follow with [`Core::start`].
     pub fn new(settings: Settings) -> Self {
         Self {
             connections: Connections::new(settings),
@@ -190,7 +190,7 @@ impl Core {
     }
 
     /// Sets whether rules hide events of connections from conntrack's messages
-    /// ([`crate::ruleset::Silent::hidden`]): weir then queries conntrack.
+    /// ([`crate::ruleset::UnreportedConditions::hidden`]): weir then queries conntrack.
     pub fn hidden_events(&mut self, hidden: bool) {
         self.upkeep.set_hidden(hidden);
     }
@@ -329,8 +329,8 @@ impl Core {
         self.output.give(out);
     }
 
-    /// Conntrack answered an [`Action::Poll`]. An entry that is gone is a `ConnectionGone`
-    /// instead.
+    /// Handles the reply of conntrack to an [`Action::Poll`]. A missing entry arrives as a
+    /// `ConnectionGone` instead.
     pub fn on_poll_reply(&mut self, looked: &ConnectionState, now: Millis, out: &mut Vec<Action>) {
         self.output.clock(now);
         let changed = self
@@ -413,12 +413,12 @@ impl Core {
         self.connections.table().get(flow)
     }
 
-    /// Every tracked connection, declined ones too.
+    /// Returns every tracked connection, including declined ones.
     pub fn flows(&self) -> impl Iterator<Item = (FlowId, &Flow)> {
         self.connections.table().iter()
     }
 
-    /// Connections that have this tuple, in either direction.
+    /// Returns the connections with this tuple, in either direction.
     pub fn find(&self, tuple: &Tuple) -> Vec<FlowId> {
         let ends = self.connections.table().ends(tuple);
         let mut found: Vec<FlowId> = ends.map(|(flow, _)| flow).collect();
@@ -438,7 +438,7 @@ impl Core {
         self.network.plans()
     }
 
-    /// The devices known, by index.
+    /// Returns the known devices, by index.
     pub fn links(&self) -> impl Iterator<Item = &Link> + Clone {
         self.network.links_from(0)
     }
@@ -448,7 +448,7 @@ impl Core {
         self.network.link_of(link)
     }
 
-    /// Up to so many devices, from this index on.
+    /// Returns up to `most` devices, from this index on.
     pub fn links_from(&self, link: u32, most: usize) -> impl Iterator<Item = &Link> {
         self.network.links_from(link).take(most)
     }
@@ -458,17 +458,17 @@ impl Core {
         self.network.facts(link)
     }
 
-    /// The addresses of this router, in no order.
+    /// Returns the addresses of this router, in no order.
     pub fn addresses(&self) -> impl Iterator<Item = Address> {
         self.network.addresses()
     }
 
-    /// The neighbours with a known hardware address, in no order.
+    /// Returns the neighbours with a known hardware address, in no order.
     pub fn neighbours(&self) -> impl Iterator<Item = Neighbour> {
         self.network.neighbours()
     }
 
-    /// The pairs known, by number.
+    /// Returns the known pairs, by number.
     pub fn pairs(&self) -> impl Iterator<Item = (FlowId, &Pair)> {
         self.pairs.iter()
     }
@@ -478,12 +478,12 @@ impl Core {
         self.network.reprove(self.settings().reprove)
     }
 
-    /// Counters.
+    /// Returns the counters.
     pub fn statistics(&self) -> &Statistics {
         &self.output.statistics
     }
 
-    /// The settings in force.
+    /// Returns the settings in force.
     pub fn settings(&self) -> &Settings {
         self.connections.settings()
     }
@@ -499,8 +499,8 @@ impl Core {
         self.connections.judge().concern(flow, self.settings())
     }
 
-    /// Number of connections that each rule now leaves to the kernel, in the order of
-    /// [`Core::concerns`]; several rules may leave the same connections to the kernel.
+    /// Returns the number of connections that each rule leaves to the kernel, in the order of
+    /// [`Core::per_packet_rules`]; several rules may leave one connection to the kernel.
     pub fn costs(&self) -> Vec<usize> {
         let each = DeclineReason::EachPacket;
         let flows = self.flows().map(|(_, flow)| flow);
@@ -509,7 +509,7 @@ impl Core {
         self.connections.judge().costs(left, count)
     }
 
-    /// Generation of the nftables ruleset, once reported.
+    /// Returns the generation of the nftables ruleset, once reported.
     pub fn firewall(&self) -> Option<u32> {
         self.firewall.generation()
     }

@@ -120,12 +120,12 @@ impl DeclineReason {
         Self::Unsupported,
     ];
 
-    /// A number below [`DeclineReason::COUNT`].
+    /// Returns a number below [`DeclineReason::COUNT`].
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// A short name for counters and JSON.
+    /// Returns a short name for counters and JSON.
     pub fn name(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "protocol-off",

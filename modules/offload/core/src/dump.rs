@@ -55,12 +55,12 @@ impl Dump {
         self.again
     }
 
-    /// The end of a dump is awaited.
+    /// Returns true if the end of a dump is pending.
     pub(crate) fn is_running(&self) -> bool {
         self.running.is_some()
     }
 
-    /// The number of the last dump.
+    /// Returns the number of the last dump.
     pub(crate) fn generation(&self) -> u32 {
         self.generation
     }

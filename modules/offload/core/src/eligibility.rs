@@ -28,12 +28,12 @@ pub(crate) struct Eligibility {
 }
 
 impl Eligibility {
-    /// The router has this address on one more device.
+    /// Records this address on one more device of the router.
     pub(crate) fn add_own(&mut self, address: IpAddr) {
         *self.own.entry(address).or_default() += 1;
     }
 
-    /// The router has this address on one device less.
+    /// Records this address on one device less.
     pub(crate) fn remove_own(&mut self, address: IpAddr) {
         if let Some(count) = self.own.get_mut(&address) {
             *count -= 1;
@@ -80,14 +80,15 @@ impl Eligibility {
         rules.find(|rule| rule.touches(&subject))
     }
 
-    /// Number of connections that each rule leaves to the kernel, of `left` for all rules.
+    /// Returns the number of connections that each rule leaves to the kernel, of `left` for all
+    /// rules.
     pub(crate) fn costs<'a>(
         &self,
         flows: impl Iterator<Item = &'a Flow>,
         left: usize,
     ) -> Vec<usize> {
         let mut costs = vec![0; self.concerns.len()];
-        // A sample replaces a very long list: every n-th connection.
+        // A sample of every n-th connection replaces a very long list.
         let step = 1 + left * self.concerns.len() / MOST_COMPARED;
         for flow in flows.step_by(step) {
             let subject = subject(flow);
@@ -209,7 +210,7 @@ fn belong_together(original: &Tuple, reply: &Tuple) -> bool {
             .all(|address| address.is_ipv6() == six)
 }
 
-/// Addresses that no router forwards, or not like others.
+/// Returns true for addresses that no router forwards, or that routers forward in a special way.
 fn special(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {

@@ -131,7 +131,7 @@ pub struct ExpirySchedule {
 }
 
 impl ExpirySchedule {
-    /// The ruleset was read.
+    /// Handles a newly read ruleset.
     pub fn rules(&mut self, silent: UnreportedConditions, now: Millis) {
         if silent == self.silent {
             return;
@@ -159,15 +159,15 @@ impl ExpirySchedule {
         self.plan_edge(now);
     }
 
-    /// A command changed rules, sets or elements: any set may be other than it was read. Proofs
-    /// have ended.
+    /// Handles a command that changed rules, sets or elements: any set may differ from its last
+    /// reading. Proofs have ended.
     pub fn commanded(&mut self, now: Millis) {
         for set in self.sets.values_mut() {
             set.due = Some(set.due.unwrap_or(now).min(now).max(set.rests));
         }
     }
 
-    /// Routes may have come or gone.
+    /// Handles changed routes.
     pub fn routed(&mut self, now: Millis) {
         self.routes_due.get_or_insert(now);
         self.groups.told(now);
@@ -178,13 +178,13 @@ impl ExpirySchedule {
         self.changed = true;
     }
 
-    /// IPsec policies may have come or gone.
+    /// Handles changed IPsec policies.
     pub fn policed(&mut self, now: Millis) {
         self.policies.told(now);
     }
 
-    /// IPsec policies were read, from `begun` to `now`: after how many seconds without a packet the
-    /// first of them ends, if any does so. Or they could not be.
+    /// Handles a reading of IPsec policies, from `begun` to `now`: seconds without a packet until
+    /// the first policy ends, if any does so. `Err`: the reading failed.
     pub fn policies_read(&mut self, idle: Result<Option<u64>, ()>, begun: Millis, now: Millis) {
         // The kernel counts in whole seconds: one may be as good as over.
         let idle = idle.map(|idle| idle.map(|idle| idle.saturating_sub(1).saturating_mul(1_000)));
@@ -233,7 +233,7 @@ impl ExpirySchedule {
         asked
     }
 
-    /// A set was read, from `begun` to `now`; or could not be.
+    /// Handles a reading of a set, from `begun` to `now`, or its failure.
     pub fn set_read(
         &mut self,
         name: &SetName,
@@ -284,8 +284,8 @@ impl ExpirySchedule {
         set.known = Some(known);
     }
 
-    /// Routes were read, from `begun` to `now`: milliseconds that each has to live. Or they could
-    /// not be.
+    /// Handles a reading of routes, from `begun` to `now`: remaining milliseconds of each. `None`:
+    /// the reading failed.
     pub fn routes_read(&mut self, lives: Option<&[u64]>, begun: Millis, now: Millis) {
         let next = now + (now - begun).saturating_mul(SHARE).max(ROUTES);
         let Some(lives) = lives else {
@@ -342,7 +342,7 @@ impl ExpirySchedule {
         Some(first.max(self.allowed()))
     }
 
-    /// Time of the next work.
+    /// Returns the time of the next work.
     pub fn poll_at(&self) -> Option<Millis> {
         let changed = self.changed.then_some(0);
         let end = [self.next().map(|span| span.to), changed, self.turn_over()];
@@ -365,18 +365,19 @@ impl ExpirySchedule {
         blind.map(|(name, _)| name)
     }
 
-    /// Silent conditions that the ruleset depends on.
+    /// Returns the silent conditions of the ruleset.
     pub fn silent(&self) -> &UnreportedConditions {
         &self.silent
     }
 
-    /// The span that is over first.
+    /// Returns the span that ends first.
     fn next(&self) -> Option<Span> {
         let ends = self.ends.values().filter_map(|ends| ends.last());
         ends.chain(&self.edge).min().copied()
     }
 
-    /// Time when proofs end for their age: a set cannot be read, or packets keep elements alive.
+    /// Returns the time when proofs end because of their age: a set is unreadable, or packets keep
+    /// elements alive.
     fn turn_over(&self) -> Option<Millis> {
         let blind = !self.silent.opaque.is_empty() || self.blind().next().is_some();
         let turns = [
@@ -388,7 +389,7 @@ impl ExpirySchedule {
         Some(self.ended + turns.into_iter().flatten().min()?)
     }
 
-    /// The soonest that proofs may be ended again.
+    /// Returns the earliest time at which proofs may be ended again.
     fn allowed(&self) -> Millis {
         match self.ended {
             0 => 0,
@@ -419,7 +420,8 @@ impl ExpirySchedule {
     }
 }
 
-/// Span in which an object expires that had `left` remaining at some time from `begun` to `now`.
+/// Returns the span in which an object expires that had `left` remaining at some time from `begun`
+/// to `now`.
 fn span(begun: Millis, now: Millis, left: u64, late: Millis) -> Span {
     Span {
         from: begun.saturating_add(left).saturating_sub(TICK),

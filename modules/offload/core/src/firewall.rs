@@ -21,12 +21,12 @@ pub(crate) struct Firewall {
 }
 
 impl Firewall {
-    /// The generation of the nftables ruleset, once known.
+    /// Returns the generation of the nftables ruleset, once known.
     pub(crate) fn generation(&self) -> Option<u32> {
         self.generation
     }
 
-    /// The nftables ruleset has this generation.
+    /// Handles the present generation of the nftables ruleset.
     pub(crate) fn report(&mut self, generation: u32, out: &mut Output) {
         if self.generation != Some(generation) {
             self.generation = Some(generation);
@@ -35,7 +35,7 @@ impl Firewall {
         }
     }
 
-    /// A firewall that reports no changes is in use, or not. Returns true if that is new.
+    /// Sets whether a firewall without reports of changes is in use. Returns true if that is new.
     pub(crate) fn set_legacy(&mut self, in_use: bool, out: &mut Output) -> bool {
         if in_use == self.is_legacy() {
             return false;
@@ -45,7 +45,7 @@ impl Firewall {
         true
     }
 
-    /// A firewall that reports no changes is in use.
+    /// Returns true if a firewall without reports of changes is in use.
     pub(crate) fn is_legacy(&self) -> bool {
         self.legacy.is_some()
     }

@@ -49,7 +49,8 @@ pub struct Flow {
     pub(crate) unseen: u64,
     /// Generation of the dump by which it was last seen.
     pub(crate) seen: u32,
-    /// True if no event reported it yet: its entry may never send one ([`crate::older`]).
+    /// True if no event reported it yet: its entry may never send one
+    /// ([`crate::silent_connections`]).
     pub(crate) silent: bool,
     /// A connection that is not remembered has one of its tuples.
     pub(crate) contested: bool,
@@ -108,7 +109,7 @@ impl Flow {
         }
     }
 
-    /// An event reported this connection, so later events will, too.
+    /// Records that an event reported this connection, so later events will, too.
     pub(crate) fn reported(&mut self) {
         if !std::mem::take(&mut self.silent) {
             return;
@@ -124,7 +125,7 @@ impl Flow {
         self.declined.is_none()
     }
 
-    /// The tuple of packets of the original direction at ingress.
+    /// Returns the tuple of packets of the original direction at ingress.
     pub fn original(&self) -> Tuple {
         self.id.original
     }

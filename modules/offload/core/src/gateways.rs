@@ -17,7 +17,8 @@ pub struct Gateways {
 }
 
 impl Gateways {
-    /// Routes were read: these gateways share a destination with others, each with its device.
+    /// Handles newly read routes: these gateways share a destination with others, each with its
+    /// device.
     pub fn shared(&mut self, shared: HashSet<(u32, IpAddr)>) {
         self.silent.retain(|gateway| shared.contains(gateway));
         self.shared = shared;

@@ -66,7 +66,7 @@ pub(crate) struct Lifetime {
 }
 
 impl Lifetime {
-    /// Packets are counted from nothing.
+    /// Starts counting packets from zero.
     pub(crate) fn begin(&mut self, now: Millis, round: u64) {
         let mut sight = self
             .trail
@@ -90,13 +90,13 @@ impl Lifetime {
         self.expires = Some([now.saturating_add(Millis::from(seconds) * 1_000); 2]);
     }
 
-    /// A packet that conntrack saw gave this much.
+    /// Records the timeout that a packet seen by conntrack set.
     pub(crate) fn learn(&mut self, seconds: u32, now: Millis) {
         self.learned = now;
         self.given = Some(seconds);
     }
 
-    /// The shortest time-out known.
+    /// Returns the shortest known timeout.
     pub(crate) fn shortest(&self) -> Option<u32> {
         self.given
             .into_iter()
@@ -128,8 +128,8 @@ impl Lifetime {
         renewal
     }
 
-    /// The time that the last packet which it saw gave. The entry may have less, as data went by
-    /// unacknowledged then.
+    /// Makes the refresh to the timeout of the last packet that conntrack saw. The entry may have
+    /// less, as data were unacknowledged then.
     fn as_last_seen(&mut self, trail: &Activity, now: Millis) -> Option<Renewal> {
         let end = trail.sight.last() + Millis::from(self.given?) * 1_000;
         let more = self.expires.is_some_and(|[_, latest]| latest < end);
@@ -152,7 +152,7 @@ impl Lifetime {
         timeouts.map(|timeouts| known.unwrap_or(timeouts.tcp_unanswered()))
     }
 
-    /// The least that a packet may leave the entry with.
+    /// Returns the minimum timeout that a packet may leave the entry with.
     fn least(&self, timeouts: Option<&Timeouts>) -> u32 {
         let short = self.short(timeouts).unwrap_or(u32::MAX);
         short.min(self.given.unwrap_or(u32::MAX))
@@ -228,8 +228,8 @@ impl Lifetime {
         clear
     }
 
-    /// Conntrack has the entry unchanged: makes the pending refresh now, not with the next visit,
-    /// as the connection may have closed by then.
+    /// Handles an unchanged entry of conntrack: makes the pending refresh now, not with the next
+    /// visit, as the connection may have closed by then.
     pub(crate) fn confirmed(&mut self, round: u64, now: Millis) -> Option<Renewal> {
         let mut trail = self.trail.take()?;
         let renewal = trail.pending.take().and_then(|told| match told.rests {
@@ -450,7 +450,7 @@ pub(crate) struct Visit {
     pub(crate) ends: bool,
 }
 
-/// The longest segment without data of this family.
+/// Returns the longest segment without data of this family.
 pub(crate) fn bare(ipv6: bool) -> u64 {
     BARE[usize::from(ipv6)]
 }

@@ -50,12 +50,12 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// The devices known, by index, from this one on.
+    /// Returns the known devices, by index, from this one on.
     pub(crate) fn links_from(&self, link: u32) -> impl Iterator<Item = &Link> + Clone {
         self.links.range(link..).map(|(_, (link, _))| link)
     }
 
-    /// A device.
+    /// Returns a device.
     pub(crate) fn link_of(&self, link: u32) -> Option<&Link> {
         self.links.get(&link).map(|(link, _)| link)
     }
@@ -65,17 +65,17 @@ impl Network {
         self.facts.get(&link)
     }
 
-    /// The plans of all devices, by index.
+    /// Returns the plans of all devices, by index.
     pub(crate) fn plans(&self) -> impl Iterator<Item = &PortPlan> {
         self.plans.values()
     }
 
-    /// The addresses of this router, in no order.
+    /// Returns the addresses of this router, in no order.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = Address> {
         self.addresses.keys().copied()
     }
 
-    /// The neighbours with a known hardware address, in no order.
+    /// Returns the neighbours with a known hardware address, in no order.
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = Neighbour> {
         let all = self.neighbours.iter();
         all.map(|(&(link, address), &(mac, _))| Neighbour {
@@ -120,18 +120,18 @@ impl Network {
             .is_some_and(|old| replaces(old, link))
     }
 
-    /// The device's name, for messages.
+    /// Returns the device's name, for messages.
     fn name(&self, link: u32) -> String {
         self.link_of(link)
             .map_or_else(|| link.to_string(), |link| link.name.clone())
     }
 
-    /// Stations by hardware address: bridge, VLAN, port.
+    /// Returns the stations by hardware address: bridge, VLAN, port.
     pub(crate) fn stations(&self) -> HashMap<Mac, Vec<(u32, u16, u32)>> {
         self.stations.places()
     }
 
-    /// Members of bridges that weir forwards frames between.
+    /// Returns the members of bridges between which weir forwards frames.
     pub(crate) fn bridging_ports(&self) -> BTreeSet<u32> {
         let plans = self.plans.values().filter(|plan| plan.bridges);
         plans.map(|plan| plan.link).collect()
@@ -153,7 +153,7 @@ impl Network {
         moved || unplanned
     }
 
-    /// A device appeared or changed.
+    /// Handles a new or changed device.
     pub(crate) fn link(&mut self, link: Link, out: &mut Output) {
         let index = link.index;
         let old = self.links.get(&index).map(|(old, _)| old);
@@ -206,14 +206,14 @@ impl Network {
         }
     }
 
-    /// A VLAN of a bridge or of its port changed.
+    /// Handles a changed VLAN of a bridge or of its port.
     pub(crate) fn bridge_vlan(&mut self, index: u32, out: &mut Output) {
         if self.links.contains_key(&index) {
             out.bump(Cause::Link(self.name(index)));
         }
     }
 
-    /// A device that was known is gone, and its addresses were before.
+    /// Handles the removal of a known device, after the removal of its addresses.
     pub(crate) fn link_gone(&mut self, index: u32, out: &mut Output) {
         let name = self.name(index);
         self.forget_link(index, out);
@@ -240,7 +240,7 @@ impl Network {
         }
     }
 
-    /// The qdisc at the root of a device.
+    /// Sets the qdisc at the root of a device.
     pub(crate) fn qdisc(&mut self, qdisc: Qdisc, out: &mut Output) {
         let Some((link, _)) = self.links.get_mut(&qdisc.link) else {
             return;
@@ -259,7 +259,7 @@ impl Network {
         }
     }
 
-    /// An address of this router appeared. Returns true if it is new on its device.
+    /// Adds an address of this router. Returns true if it is new on its device.
     pub(crate) fn add_address(&mut self, address: Address, out: &mut Output) -> bool {
         let new = (self.addresses)
             .insert(address, self.dump.generation())
@@ -270,7 +270,7 @@ impl Network {
         new
     }
 
-    /// An address of this router went. Returns true if it was known on its device.
+    /// Removes an address of this router. Returns true if it was known on its device.
     pub(crate) fn remove_address(&mut self, address: &Address, out: &mut Output) -> bool {
         let known = self.addresses.remove(address).is_some();
         if known {
@@ -304,7 +304,7 @@ impl Network {
         }
     }
 
-    /// Devices that neither the last dump nor an event since its start reported.
+    /// Returns devices that neither the last dump nor an event since its start reported.
     pub(crate) fn lost_links(&self) -> Vec<u32> {
         let generation = self.dump.generation();
         let links = self.links.iter();
@@ -312,7 +312,7 @@ impl Network {
         lost.map(|(index, _)| *index).collect()
     }
 
-    /// Addresses that neither the last dump nor an event since its start reported.
+    /// Returns addresses that neither the last dump nor an event since its start reported.
     pub(crate) fn lost_addresses(&self) -> Vec<Address> {
         let generation = self.dump.generation();
         let addresses = self.addresses.iter();
@@ -445,7 +445,7 @@ impl Network {
         }
     }
 
-    /// The time after which a bridge forgets a station, of the bridges that ever do.
+    /// Returns the shortest time after which any bridge forgets a station.
     fn shortest_ageing(&self) -> Option<Millis> {
         let links = self.links.values();
         let ageing = links.filter_map(|(link, _)| Some(Millis::from(link.bridge?.ageing) * 10));
@@ -453,7 +453,7 @@ impl Network {
     }
 }
 
-/// Another device has the index now.
+/// Returns true if another device has the index now.
 fn replaces(old: &Link, new: &Link) -> bool {
     old.name != new.name && old.mac != new.mac
 }

@@ -23,12 +23,12 @@ impl Output {
         self.now = self.now.max(now);
     }
 
-    /// The time of the call.
+    /// Returns the time of the call.
     pub(crate) fn now(&self) -> Millis {
         self.now
     }
 
-    /// Number of ends of all proofs so far.
+    /// Returns the number of ends of all proofs so far.
     pub(crate) fn round(&self) -> u64 {
         self.round
     }
@@ -65,7 +65,7 @@ impl Output {
         }
     }
 
-    /// The number of actions so far.
+    /// Returns the number of actions so far.
     pub(crate) fn len(&self) -> usize {
         self.actions.len()
     }

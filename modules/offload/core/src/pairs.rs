@@ -187,7 +187,7 @@ impl Pairs {
         }
     }
 
-    /// The part of a tick that is about pairs.
+    /// Does the part of a tick for pairs.
     pub(crate) fn upkeep(
         &mut self,
         reprove: Millis,
@@ -218,21 +218,20 @@ impl Pairs {
         }
     }
 
-    /// The packet path had no room for a pair.
+    /// Handles a packet path without room for a pair.
     pub(crate) fn refused(&mut self, flow: FlowId, out: &mut Output) {
         out.statistics.refusals += 1;
         self.remove((flow.0 & !PAIRS) as usize);
     }
 
-    /// The pairs known, by number.
+    /// Returns the known pairs, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, &Pair)> {
         let all = self.slots.iter().enumerate();
         all.filter_map(|(slot, pair)| Some((FlowId(PAIRS | slot as u32), pair.as_ref()?)))
     }
 }
 
-/// The ports of a bridge that two stations are behind, where a bridge passes frames on between
-/// them.
+/// Returns the ports of a bridge with these two stations, if the bridge passes frames between them.
 fn apart(
     places: &HashMap<Mac, Vec<(u32, u16, u32)>>,
     bridging: &BTreeSet<u32>,

@@ -143,7 +143,7 @@ impl Device<'_> {
             .is_some_and(|facts| facts.forwarding_v4 || facts.forwarding_v6)
     }
 
-    /// Hook that the settings name for this very device.
+    /// Returns the hook that the settings name for exactly this device.
     fn own_wish(&self, settings: &Settings) -> Option<Hook> {
         settings.ports.get(&self.link.name).copied()
     }

@@ -57,7 +57,7 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// The kernel's own defaults.
+    /// Returns the kernel's own defaults.
     fn default() -> Self {
         Self {
             tcp_established: 432_000,
@@ -70,14 +70,14 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Minimum time-out of an established connection without an answer.
+    /// Returns the minimum timeout of an established connection without an answer.
     pub(crate) fn tcp_unanswered(&self) -> u32 {
         self.tcp_unacknowledged
             .min(self.tcp_max_retrans)
             .min(self.tcp_established)
     }
 
-    /// The shortest of them.
+    /// Returns the shortest of them.
     pub(crate) fn shortest(&self) -> u32 {
         self.tcp_unanswered().min(self.udp).min(self.udp_stream)
     }

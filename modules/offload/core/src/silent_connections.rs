@@ -69,7 +69,7 @@ fn mark(mark: &mut bool, count: &mut usize, wanted: bool) {
 }
 
 impl SilentConnections {
-    /// A dump showed a connection that was not known.
+    /// Handles an unknown connection from a dump.
     pub(crate) fn note(&mut self, id: ConnectionId, now: Millis) {
         if self.entries.contains_key(&id) {
             return;
@@ -144,7 +144,7 @@ impl SilentConnections {
         }
     }
 
-    /// Conntrack answered an [`Action::Poll`]. Returns the connection if it changed.
+    /// Handles the reply of conntrack to an [`Action::Poll`]. Returns the connection if it changed.
     pub(crate) fn polled(
         &mut self,
         connections: &Connections,

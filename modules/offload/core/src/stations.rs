@@ -58,7 +58,7 @@ pub(crate) struct Stations {
 }
 
 impl Stations {
-    /// A dump begins.
+    /// Handles the start of a dump.
     pub(crate) fn ask(&mut self) {
         self.forgot_lately = false;
     }
@@ -78,7 +78,7 @@ impl Stations {
         lost
     }
 
-    /// A device is gone, and all that was known of it.
+    /// Removes a device, with all facts about it.
     pub(crate) fn forget(&mut self, index: u32) {
         self.known
             .retain(|(bridge, _, _), (link, _)| *bridge != index && *link != index);

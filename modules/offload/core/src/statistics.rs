@@ -19,7 +19,7 @@ pub struct Statistics {
     pub proofs: u64,
     /// Ends of the proofs over one neighbour.
     pub hop_bumps: u64,
-    /// Ends of all proofs, by [`crate::Cause::word`].
+    /// Ends of all proofs, by [`crate::Cause::name`].
     pub bumps: BTreeMap<&'static str, u64>,
     /// Times a declined connection was not remembered for want of room.
     pub forgotten: u64,
@@ -30,12 +30,13 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Declined connections remembered now.
+    /// Returns the number of stored declined connections.
     pub fn declined_total(&self) -> usize {
         self.declined.iter().sum()
     }
 
-    /// Declined connections remembered now, with their reason; reasons without any are left out.
+    /// Returns the numbers of stored declined connections by reason; reasons without connections
+    /// are left out.
     pub fn declines(&self) -> impl Iterator<Item = (DeclineReason, usize)> + '_ {
         DeclineReason::ALL
             .into_iter()

@@ -134,7 +134,7 @@ impl Table {
         self.link(id.0);
     }
 
-    /// An install or remove of this number was given out.
+    /// Records an install or remove of this number.
     pub(crate) fn touch(&mut self, id: FlowId) {
         if let Some(slot) = self.slots.get_mut(id.0 as usize) {
             slot.touched = self.tick;
@@ -148,7 +148,7 @@ impl Table {
             .is_some_and(|slot| rests(slot.touched, self.tick))
     }
 
-    /// A tick passed: numbers that rested long enough are free again.
+    /// Handles a tick: numbers that rested long enough are free again.
     pub(crate) fn turn(&mut self) {
         self.tick += 1;
         // A number touched long before it was left is never here, so the order of leaving is close
@@ -191,7 +191,7 @@ impl Table {
         })
     }
 
-    /// The connection of this very id.
+    /// Returns the connection with exactly this id.
     pub(crate) fn find(&self, id: &ConnectionId) -> Option<FlowId> {
         self.ends(&id.original)
             .find(|(flow, direction)| {

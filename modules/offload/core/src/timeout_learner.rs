@@ -41,12 +41,12 @@ struct Entry {
 }
 
 impl TimeoutLearner {
-    /// The shortest time-out of a connection that was learned lately.
+    /// Returns the shortest recently learned timeout of a connection.
     pub(crate) fn shortest(&self) -> Option<u32> {
         self.shortest.iter().flatten().min().copied()
     }
 
-    /// A connection has this.
+    /// Records the timeout of a connection.
     pub(crate) fn note(&mut self, seconds: Option<u32>, now: Millis) {
         if now.saturating_sub(self.turned) >= SHORTEST {
             self.turned = now;
@@ -58,7 +58,7 @@ impl TimeoutLearner {
         }
     }
 
-    /// A connection was installed: its first packets are the kernel's.
+    /// Handles an installed connection: its first packets are the kernel's.
     pub(crate) fn installed(&mut self, table: &mut Table, flow: FlowId, now: Millis) {
         self.add(table, flow, [0; 2], now);
         let ripens = table

@@ -51,7 +51,7 @@ impl Default for Upkeep {
 }
 
 impl Upkeep {
-    /// Rules may give an entry time-outs of its own, or none does.
+    /// Sets whether rules may give an entry timeouts of its own.
     pub(crate) fn set_policies(&mut self, policies: bool) {
         self.policies = policies;
     }

@@ -55,7 +55,8 @@ struct Stood {
 }
 
 impl Visibility {
-    /// Packets of before the first install were seen: they made the entry.
+    /// Starts with packets from before the first install, which conntrack saw: they created the
+    /// entry.
     pub(crate) fn begin(&mut self, first: bool, round: u64, now: Millis) {
         self.missed = 0;
         self.shown = false;
@@ -75,7 +76,7 @@ impl Visibility {
         self.shown = false;
     }
 
-    /// A packet was shown after `since`.
+    /// Records a packet shown after `since`.
     pub(crate) fn shown(&mut self, since: Millis) {
         let apart = |stood: Stood| since >= stood.at.saturating_add(APART);
         self.shown |= self.stood.is_some_and(apart);

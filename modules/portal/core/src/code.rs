@@ -29,7 +29,7 @@ pub enum InvalidCode {
 }
 
 impl Code {
-    /// The code of 40 random bits.
+    /// Creates the code of 40 random bits.
     pub fn new(random: [u8; 5]) -> Self {
         let bits = random
             .iter()
@@ -40,7 +40,7 @@ impl Code {
         }))
     }
 
-    /// The 40 bits that it was made of.
+    /// Returns the 40 bits of the code.
     pub fn octets(&self) -> [u8; 5] {
         let digit = |letter: &u8| ALPHABET.iter().position(|one| one == letter).unwrap_or(0);
         let bits = self
@@ -51,7 +51,7 @@ impl Code {
         std::array::from_fn(|place| octets[3 + place])
     }
 
-    /// Without the dash.
+    /// Returns the letters without the dash.
     pub fn letters(&self) -> &str {
         str::from_utf8(&self.0).unwrap_or_default()
     }
@@ -68,7 +68,7 @@ impl fmt::Display for Code {
 impl FromStr for Code {
     type Err = InvalidCode;
 
-    /// Small letters, spaces and dashes are forgiven.
+    /// Accepts small letters, spaces and dashes.
     fn from_str(text: &str) -> Result<Self, InvalidCode> {
         if text.len() > LONGEST {
             return Err(InvalidCode::Length);
@@ -101,7 +101,7 @@ const FORMER: std::ops::RangeInclusive<usize> = 4..=16;
 impl FromStr for FormerCode {
     type Err = InvalidCode;
 
-    /// Small letters, spaces and dashes are forgiven here, too.
+    /// Accepts small letters, spaces and dashes here, too.
     fn from_str(text: &str) -> Result<Self, InvalidCode> {
         if text.len() > LONGEST {
             return Err(InvalidCode::Length);

@@ -9,7 +9,7 @@ use ring::hmac::{HMAC_SHA256, Key, sign, verify};
 /// Seconds for which a token holds, at least; at most twice as long.
 const HOLDS: u64 = 3600;
 
-/// The value of a field, the first of that name.
+/// Returns the value of a field, the first with that name.
 pub fn field(body: &[u8], name: &str) -> Option<String> {
     body.split(|octet| *octet == b'&').find_map(|pair| {
         let end = pair

@@ -92,7 +92,7 @@ impl Guests {
         guests
     }
 
-    /// A device had these vouchers when weir ended, the first that came first.
+    /// Restores the vouchers that a device had when weir ended, in order of arrival.
     fn resume(&mut self, mac: Mac, mut ids: Vec<String>, now: Millis) {
         self.vouchers.sort(&mut ids, now);
         let first = ids.first().and_then(|id| self.vouchers.get(id));
@@ -210,7 +210,7 @@ impl Guests {
             .map(|voucher| Pass { token, voucher }))
     }
 
-    /// The voucher by which a device is in, as this node or another signed it.
+    /// Returns the voucher that admits a device, as signed by this node or another.
     fn signed(&self, mac: &Mac, key: &SecretKey) -> Option<SignedVoucher> {
         let guest = self.devices.get(mac)?;
         let record = self.vouchers.get(guest.voucher.as_ref()?)?;
@@ -307,7 +307,7 @@ impl Guests {
         true
     }
 
-    /// A voucher gets another name. Whether there is one.
+    /// Renames a voucher. Returns true if the voucher exists.
     pub fn rename(&mut self, id: &str, name: String, now: Millis, out: &mut Vec<Change>) -> bool {
         let Some(record) = self.vouchers.get_mut(id) else {
             return false;
@@ -419,7 +419,7 @@ impl Guests {
         Ok(())
     }
 
-    /// A voucher that is good begins for a device, or waits for those that the device has.
+    /// Begins a valid voucher for a device, or queues it after the vouchers that the device has.
     fn take_turn(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         let Some(guest) = self.devices.get(&mac) else {
             return self.begin(mac, id, when, out);
@@ -447,7 +447,7 @@ impl Guests {
         }
     }
 
-    /// A voucher is to begin when those are over that a device has.
+    /// Queues a voucher until the device's other vouchers are over.
     fn enqueue(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         self.take_in(mac, id, when, out);
         if let Some(guest) = self.devices.get_mut(&mac) {
@@ -458,7 +458,7 @@ impl Guests {
         self.update_timeout(mac, when.0, out);
     }
 
-    /// A device is one of a voucher's, and others that have no room any more are not.
+    /// Adds a device to a voucher, and removes devices that no longer have room.
     fn take_in(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         let Some(record) = self.vouchers.get_mut(id) else {
             return;
@@ -499,7 +499,7 @@ impl Guests {
         }
     }
 
-    /// A voucher lets a device in, from now on.
+    /// Admits a device by a voucher, from now on.
     fn begin(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         let now = when.0;
         let Some(record) = self.vouchers.get_mut(id) else {
@@ -721,7 +721,7 @@ impl Guests {
         self.devices.get(mac)
     }
 
-    /// A device is in, and not only for free.
+    /// Returns true if a device is admitted, not only by free access.
     pub fn is_entitled(&self, mac: &Mac) -> bool {
         self.devices.get(mac).is_some_and(|guest| {
             let id = guest.voucher.as_ref();

@@ -46,13 +46,13 @@ pub struct JournalContent {
 }
 
 impl Entry {
-    /// The line, with its end.
+    /// Returns the line, with its end.
     pub fn line(&self) -> String {
         line(self)
     }
 }
 
-/// The line of anything, with its end.
+/// Returns an entry as a line, with its end.
 pub(crate) fn line(entry: &impl Serialize) -> String {
     let text = serde_json::to_string(entry).unwrap_or_default();
     format!("{} {text}\n", sum(text.as_bytes()))
@@ -110,7 +110,7 @@ pub fn read(octets: &[u8]) -> JournalContent {
     read
 }
 
-/// A file of these vouchers, and nothing else.
+/// Returns a file with only these vouchers.
 pub fn write<'a>(vouchers: impl IntoIterator<Item = &'a Voucher>) -> String {
     let lines = vouchers.into_iter();
     lines

@@ -93,7 +93,7 @@ pub fn answer(question: &[u8], router: IpAddr) -> Option<Vec<u8>> {
     reply(0, copied, &answers)
 }
 
-/// Bytes of a name without pointers, with its end.
+/// Returns the length of a name without pointers, with its end.
 pub(crate) fn name_length(octets: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -125,7 +125,7 @@ impl Note {
         }
     }
 
-    /// The line, signed, without its end.
+    /// Returns the line, signed, without its end.
     pub fn line(&self, key: &SecretKey) -> String {
         let text = serde_json::to_string(self).unwrap_or_default();
         let signature = key.sign(Purpose::Note, text.as_bytes());
@@ -179,7 +179,7 @@ impl Note {
     }
 }
 
-/// A device's name in notes.
+/// Returns a device's name in notes.
 fn device(id: &str, mac: &Mac) -> String {
     let digest = digest(&SHA256, &[b"weir device 1\n", id.as_bytes(), mac].concat());
     net::hex::text(&digest.as_ref()[..8])

@@ -144,7 +144,7 @@ impl GuestProblem {
     }
 }
 
-/// Seconds, in words.
+/// Returns seconds in words.
 fn counted(seconds: u64, german: bool) -> String {
     match (seconds, german) {
         (1, false) => "1 second".to_owned(),
@@ -187,7 +187,7 @@ pub struct PageView<'a> {
     pub languages: &'a str,
 }
 
-/// The page, as HTML.
+/// Returns the page, as HTML.
 pub fn html(shown: &PageView<'_>) -> String {
     let (language, words) = choose(shown.languages);
     let german = language == "de";

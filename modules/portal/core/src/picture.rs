@@ -99,14 +99,15 @@ fn array<const N: usize>(octets: &[u8], at: usize) -> Option<[u8; N]> {
     octets.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// PNG, third edition, section 11.2.1: the header is the first chunk.
+/// Reads the size of a PNG (third edition, section 11.2.1): the header is the first chunk.
 fn png(octets: &[u8]) -> Option<(u32, u32)> {
     (array(octets, 8)? == *b"\0\0\0\x0dIHDR").then_some(())?;
     let side = |at| array(octets, at).map(u32::from_be_bytes);
     Some((side(16)?, side(20)?))
 }
 
-/// ITU T.81, section B.2.2: the size is in the frame's header, behind others.
+/// Reads the size of a JPEG (ITU T.81, section B.2.2): the size is in the frame's header, after
+/// others.
 fn jpeg(octets: &[u8]) -> Option<(u32, u32)> {
     let side = |at| array(octets, at).map(u16::from_be_bytes);
     let mut at = 2;
@@ -127,7 +128,7 @@ fn jpeg(octets: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// RFC 9649, section 2: three kinds of first chunks.
+/// Reads the size of a WebP (RFC 9649, section 2): three kinds of first chunks.
 fn webp(octets: &[u8]) -> Option<(u32, u32)> {
     match &array(octets, 12)? {
         b"VP8 " => {

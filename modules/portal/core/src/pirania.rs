@@ -52,7 +52,7 @@ pub struct PiraniaImport {
     pub lost: Vec<String>,
 }
 
-/// A sentence for each property that the voucher loses.
+/// Returns a sentence for each property that the voucher loses.
 fn lost(more: &BTreeMap<String, Value>) -> Vec<String> {
     let says_nothing = |value: &Value| match value {
         Value::Null | Value::Bool(false) => true,

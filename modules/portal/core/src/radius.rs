@@ -59,7 +59,7 @@ impl Secret {
         })
     }
 
-    /// The proof of a packet that is in parts.
+    /// Computes the proof of a packet in parts.
     fn proof(&self, parts: &[&[u8]]) -> Hmac<Md5> {
         let all = parts.iter();
         all.fold(self.keyed.clone(), |hmac, part| hmac.chain_update(part))
@@ -251,7 +251,7 @@ fn number(value: &[u8]) -> Option<u32> {
     value.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// Type and value of each; `None`: one does not end where it has to.
+/// Parses type and value of each attribute; `None`: a length is invalid.
 fn attributes_of(mut octets: &[u8]) -> Option<Attributes<'_>> {
     let mut all = Vec::new();
     while let [kind, length, ..] = *octets {
@@ -277,7 +277,7 @@ fn said(octets: &[u8]) -> Option<String> {
     Some(text.chars().map(shown).take(200).collect())
 }
 
-/// A password on the wire (RFC 2865 section 5.2).
+/// Encrypts a password for the wire (RFC 2865 section 5.2).
 fn hidden(password: &[u8], secret: &Secret, random: &[u8; 16]) -> Vec<u8> {
     let mut out = Vec::with_capacity(LONGEST_PASSWORD);
     let mut before = *random;

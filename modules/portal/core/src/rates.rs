@@ -44,7 +44,7 @@ pub struct RateLimits {
 }
 
 impl RateLimits {
-    /// A device with these addresses sends so many bits a second at most, and gets as many.
+    /// Limits a device with these addresses to `rate` bits per second in each direction.
     pub fn add(&mut self, mac: &Mac, addresses: impl IntoIterator<Item = IpAddr>, rate: u64) {
         let device = net::hex::text(mac);
         // No name ever means another rate: see `Limit`.
@@ -65,7 +65,7 @@ impl RateLimits {
         self.leads.insert((map, key), Lead { text, limit });
     }
 
-    /// Addresses of theirs.
+    /// Returns the addresses of these devices.
     pub fn addresses(&self) -> &HashSet<IpAddr> {
         &self.addresses
     }

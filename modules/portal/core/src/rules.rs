@@ -50,7 +50,7 @@ const NAMES_TIME: u32 = 20;
 /// Practically for ever, in milliseconds: a hundred years. The kernel's maximum is some 500.
 const FOR_EVER: Millis = 100 * 365 * 86_400_000;
 
-/// A time as `nft` reads it: in days and less, as no number of its may be larger than 32 bits hold.
+/// Formats a time for `nft`: in days and smaller units, as no number may exceed 32 bits.
 fn time(left: Millis) -> String {
     let left = left.clamp(1, FOR_EVER);
     let (days, seconds) = (left / 86_400_000, left / 1000 % 86_400);
@@ -94,7 +94,7 @@ pub enum AdmittedDevices<'a> {
     These(&'a [Change], &'a RateLimits, Option<Millis>),
 }
 
-/// Rules in each chain of the table.
+/// Returns the number of rules in each chain of the table.
 pub fn counts() -> impl Iterator<Item = (&'static str, usize)> {
     CHAINS.iter().map(|(chain, rules)| {
         let name = chain.split(' ').next().unwrap_or_default();

@@ -146,8 +146,8 @@ impl Schedule {
         }
     }
 
-    /// The first full minute after a time of day, seconds since 1970, of which something holds;
-    /// `None`: it does not within a week.
+    /// Returns the first full minute after a time of day, seconds since 1970, that satisfies a
+    /// condition; `None`: no such minute within a week.
     pub fn first(
         &self,
         after: u64,

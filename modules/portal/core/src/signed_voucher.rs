@@ -82,12 +82,12 @@ impl SignedVoucher {
         std::array::from_fn(|place| self.0[from + place])
     }
 
-    /// Id of the voucher.
+    /// Returns the id of the voucher.
     pub fn id(&self) -> String {
         format!("{:016x}", self.number())
     }
 
-    /// Id of the voucher, as a number.
+    /// Returns the id of the voucher, as a number.
     pub fn number(&self) -> u64 {
         u64::from_be_bytes(self.part(1))
     }
@@ -180,7 +180,7 @@ impl fmt::Debug for SignedVoucher {
 impl FromStr for SignedVoucher {
     type Err = InvalidSignedVoucher;
 
-    /// Small letters, spaces and dashes are forgiven, as in codes.
+    /// Accepts small letters, spaces and dashes, as in codes.
     fn from_str(text: &str) -> Result<Self, InvalidSignedVoucher> {
         if text.len() > LONGEST {
             return Err(InvalidSignedVoucher);

@@ -164,14 +164,14 @@ impl Statistics {
         true
     }
 
-    /// The oldest go.
+    /// Removes the oldest days.
     fn trim(&mut self) {
         while self.days.len() > MOST_DAYS {
             self.days.pop_first();
         }
     }
 
-    /// The day that counts.
+    /// Returns the current day.
     fn now(&mut self) -> Option<&mut Today> {
         self.today.as_mut().filter(|_| self.known)
     }
@@ -183,7 +183,7 @@ impl Statistics {
         }
     }
 
-    /// A device is in.
+    /// Counts an admitted device.
     fn count_device(&mut self, mac: &Mac) {
         let Some(today) = self.now() else { return };
         let mark = today.mark(mac);
@@ -215,7 +215,7 @@ impl Statistics {
         self.change(|day| day.sold += vouchers);
     }
 
-    /// All days, the oldest first.
+    /// Returns all days, the oldest first.
     pub fn days(&self) -> impl Iterator<Item = (&Date, &Day)> {
         self.days.iter()
     }

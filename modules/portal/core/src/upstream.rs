@@ -16,7 +16,7 @@ const MOST_RECORDS: usize = 256;
 const MOST_ALIASES: usize = 16;
 const MOST_POINTERS: usize = 16;
 
-/// The question, as it is sent.
+/// Encodes the query.
 pub fn encode(question: &Question, id: u16) -> Vec<u8> {
     let mut octets = id.to_be_bytes().to_vec();
     // Recursion is desired; one question and one additional record.

@@ -46,8 +46,8 @@ pub struct InvalidNamePattern;
 impl FromStr for NamePattern {
     type Err = InvalidNamePattern;
 
-    /// `example.org` matches the name and all names below, `*.example.org` only for names below. A
-    /// name of one label is invalid: all names of the world below `org` would match.
+    /// Parses a pattern. `example.org` matches the name and all names below, `*.example.org` only
+    /// names below. A name of one label is invalid: all names of the world below `org` would match.
     fn from_str(text: &str) -> Result<Self, InvalidNamePattern> {
         let (name, below) = match text.strip_prefix("*.") {
             Some(name) => (name, true),

@@ -2,7 +2,7 @@
 
 use api::Problem;
 
-/// Ready when the work is done.
+/// Completes when the work is done.
 pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Problem> {

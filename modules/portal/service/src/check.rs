@@ -58,7 +58,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
     Ok(features)
 }
 
-/// HTTPS protects the input of guests if the page has a name and a certificate.
+/// Checks HTTPS: it protects the input of guests if the page has a name and a certificate.
 fn encrypted(portal: &Portal) -> Feature {
     let present = portal.host.0.is_some();
     Feature {
@@ -90,7 +90,7 @@ pub fn rules(portal: &Portal) -> rules::TableSettings {
     }
 }
 
-/// The router's own name server resolves names in the walled garden.
+/// Checks the router's own name server, which resolves names in the walled garden.
 fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
     let names = portal.garden.names();
     let Some(name) = names.first() else {
@@ -168,7 +168,8 @@ fn accounts(portal: &Portal, radius: &Radius) -> Result<Vec<Feature>, Error> {
     Ok(servers.chain([private, hidden]).collect())
 }
 
-/// The bridge forwards packets of its ports: the portal would see none of them.
+/// Checks that the device is not a port of a bridge: the bridge forwards packets of its ports, and
+/// the portal would see none of them.
 fn device(name: &str, devices: &Path) -> Feature {
     let here = devices.join(name);
     let bridge = std::fs::read_link(here.join("brport/bridge"));
@@ -220,7 +221,7 @@ fn table(refused: Option<String>) -> Feature {
     }
 }
 
-/// A network of prefix length 0 contains everything.
+/// Checks the walled garden: a network of prefix length 0 contains everything.
 fn garden(garden: &[Prefix]) -> Feature {
     let everything: Vec<_> = garden.iter().filter(|prefix| prefix.length == 0).collect();
     let named = everything.iter().map(ToString::to_string);
@@ -267,8 +268,9 @@ pub fn is_whole(ruleset: &str) -> Option<bool> {
     Some(rules::counts().all(|(chain, count)| found.get(chain) == Some(&count)))
 }
 
-/// Packets that a flowtable forwards skip all rules, also the portal's, until the conntrack entry
-/// ends. weir removes that entry when a guest's time is over; without weir, the entry stays.
+/// Checks for flowtables. Packets that a flowtable forwards skip all rules, also the portal's,
+/// until the conntrack entry ends. weir removes that entry when a guest's time is over; without
+/// weir, the entry stays.
 fn flowtables(ruleset: &str) -> Feature {
     #[derive(Deserialize)]
     struct Listing {

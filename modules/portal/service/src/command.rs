@@ -318,12 +318,12 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
     }
 }
 
-/// A voucher, with its signed form.
+/// Returns a voucher, with its signed form.
 fn whole(client: &Client, id: &str) -> Result<PortalVoucher, Error> {
     Ok(client.get(&format!("/v1/portal/vouchers/{}", part(id)))?)
 }
 
-/// The voucher that was meant, by its id or its code.
+/// Returns the requested voucher, by its id or its code.
 fn find(args: &OneArgs) -> Result<PortalVoucher, Error> {
     let all: PortalVouchers = client(&args.connection)?.get("/v1/portal/vouchers")?;
     meant(&all, &args.voucher).cloned()

@@ -133,7 +133,7 @@ macro_rules! lists {
 pub struct WalledGarden(pub Vec<WalledGardenEntry>);
 
 impl WalledGarden {
-    /// The networks in it.
+    /// Returns the networks in the walled garden.
     pub fn networks(&self) -> Vec<Prefix> {
         let all = self.0.iter().filter_map(|place| match place {
             WalledGardenEntry::Network(network) => Some(*network),
@@ -142,7 +142,7 @@ impl WalledGarden {
         all.collect()
     }
 
-    /// The names in it.
+    /// Returns the names in the walled garden.
     pub fn names(&self) -> Vec<NamePattern> {
         let all = self.0.iter().filter_map(|place| match place {
             WalledGardenEntry::Network(_) => None,

@@ -115,7 +115,8 @@ fn done<'a>(
     found
 }
 
-/// Without conntrack no connection is redirected, and guests stay out.
+/// Checks for untracked packets: without conntrack no connection is redirected, and guests stay
+/// out.
 fn untracked(ruleset: &Ruleset, devices: &[String]) -> Feature {
     let bases = ruleset.at("prerouting");
     feature(
@@ -142,7 +143,8 @@ fn elsewhere(ruleset: &Ruleset, devices: &[String]) -> Feature {
     )
 }
 
-/// The page, where guests ask for it themselves; and names, which are brought here.
+/// Checks that foreign rules accept the page, if guests request it themselves; and DNS queries,
+/// which are redirected to this router.
 fn refused(ruleset: &Ruleset, portal: &rules::TableSettings) -> Feature {
     let secure = portal.secure.map(|port| ("tcp", port, false));
     let wanted = [
@@ -255,7 +257,7 @@ mod tests {
         assert!(found(EARLY, &["lan2"]).is_empty());
     }
 
-    /// The zone of devices that firewalld knows nothing of.
+    /// The zone of devices that firewalld does not know.
     #[test]
     fn firewalld_refuses_guests() {
         let text = include_str!("../../../offload/core/tests/rulesets/firewalld.json");

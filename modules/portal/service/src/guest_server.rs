@@ -152,7 +152,7 @@ impl GuestServer {
         }
     }
 
-    /// The certificate of the page's name, as it is now.
+    /// Returns the present certificate of the page's name.
     #[cfg(feature = "tls")]
     pub async fn certificate(&self) -> Option<PemPair> {
         let request = Request::get("/portal/certificate").body(Full::default());
@@ -196,7 +196,7 @@ impl GuestServer {
         Ok(CachedContent { told, picture })
     }
 
-    /// The community's picture.
+    /// Returns the community's picture.
     async fn picture(&self, peer: ClientConnection) -> Response<ResponseBody> {
         let (_, welcome) = self.visitor(peer, None).await;
         let media = welcome.told.picture.as_deref().map(HeaderValue::from_str);
@@ -259,7 +259,7 @@ impl GuestServer {
         response
     }
 
-    /// RFC 8908, section 5.
+    /// Answers a request of the captive portal API (RFC 8908, section 5).
     async fn api(&self, own: &Option<String>, peer: ClientConnection) -> Response<ResponseBody> {
         #[derive(Serialize)]
         #[serde(rename_all = "kebab-case")]
@@ -381,7 +381,8 @@ impl HttpService for GuestServer {
         }
     }
 
-    /// When a school's break begins, all its telephones connect at once.
+    /// Returns the limits of connections. When a school's break begins, all its telephones connect
+    /// at once.
     fn connection_limits(&self) -> [Allowance; 2] {
         let all = Allowance {
             burst: 2000,

@@ -252,14 +252,14 @@ impl GuestService {
         self.guests.admits(signed, &key, when) && self.node.is_signed(signed)
     }
 
-    /// A browser came from a device's address.
+    /// Compares the browser of a request from a device's address with the recorded browser.
     pub fn compare(&mut self, mac: Mac, pass: Option<Pass>, logs_in: bool) {
         if let Some(known) = self.guests.token(&mac) {
             self.browsers.compare(mac, known, pass, logs_in);
         }
     }
 
-    /// Starts a voucher for a device, wherever the device is. `None`: no voucher has this code.
+    /// Starts a voucher for a device, wherever the device is. `None`: no voucher has this id.
     pub fn activate(
         &mut self,
         id: &str,
@@ -403,7 +403,7 @@ impl GuestService {
         done
     }
 
-    /// A voucher gets another name.
+    /// Renames a voucher.
     pub fn rename(&mut self, id: &str, name: String, router: &mut Router) -> bool {
         let now = self.schedule.now();
         let done = self.guests.rename(id, name, now, &mut self.changes);
@@ -492,7 +492,7 @@ impl GuestService {
         voucher.is_some_and(|(voucher, _)| voucher.double.is_some())
     }
 
-    /// The kernel knows something of a neighbour.
+    /// Handles a report about a neighbour.
     pub fn on_neighbour(&mut self, neighbour: &Neighbour, router: &mut Router) {
         self.notice(neighbour, router);
         self.apply_changes(router);
@@ -688,7 +688,7 @@ impl GuestService {
         self.table.taken();
     }
 
-    /// All vouchers, as the API has them.
+    /// Returns all vouchers for the API.
     pub fn vouchers(&self) -> Vec<PortalVoucher> {
         let (now, wall) = self.schedule.when();
         let mut all: Vec<_> = self
@@ -726,7 +726,7 @@ impl GuestService {
         Some(self.client(mac, vec![address]))
     }
 
-    /// All devices behind the portal.
+    /// Returns all devices behind the portal.
     pub fn clients(&self, router: &Router) -> Vec<PortalClient> {
         let mut all = BTreeMap::<Mac, Vec<IpAddr>>::new();
         for (mac, guest) in self.guests.guests() {

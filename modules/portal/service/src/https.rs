@@ -17,10 +17,10 @@ use super::config::Portal;
 use super::guest_server::GuestServer;
 use runtime::Error;
 
-/// The certificate of the page's name, as it is on the disk; `None`: the page has no name.
+/// Returns the certificate of the page's name from the disk; `None`: the page has no name.
 ///
 /// # Errors
-/// The certificate cannot be read, or is not usable.
+/// The certificate cannot be read, or is unusable.
 pub fn certificate(config: &Portal) -> Result<Option<Certificate>, Error> {
     if config.host.0.is_none() {
         return Ok(None);

@@ -361,7 +361,7 @@ impl Module for CaptivePortal {
         }
     }
 
-    /// When weir stops, guests are not blocked.
+    /// Stops the portal. Without weir, guests are not blocked.
     fn stop(&self, _: &mut Router) -> Option<Work> {
         let open = self.open.as_ref()?;
         let mut keeper = open.parts.guest_service.borrow_mut();

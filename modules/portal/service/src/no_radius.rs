@@ -25,17 +25,17 @@ impl Client {
         Err(Error::new("this weir lacks RADIUS", hint))
     }
 
-    /// Never asked for.
+    /// Never called.
     pub fn accounts(&self) -> Accounts {
         match self.0 {}
     }
 
-    /// Never tried.
+    /// Never called.
     pub async fn try_out(&self) -> Vec<(SocketAddr, Result<(), String>)> {
         match self.0 {}
     }
 
-    /// Never asked.
+    /// Never called.
     pub async fn ask(&self, _: &Account<'_>) -> Option<Verdict> {
         match self.0 {}
     }

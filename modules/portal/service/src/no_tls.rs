@@ -1,4 +1,4 @@
-//! In place of [`super::secure`] where weir is built without TLS.
+//! In place of [`super::https`] where weir is built without TLS.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub fn certificate(config: &Portal) -> Result<Option<Certificate>, Error> {
     }
 }
 
-/// None.
+/// Returns no folders.
 pub fn folders(_: &Portal) -> Vec<PathBuf> {
     Vec::new()
 }

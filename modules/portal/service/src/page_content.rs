@@ -115,7 +115,7 @@ impl PageContent {
         self.version.get()
     }
 
-    /// For the page's process.
+    /// Returns the content for the page's process.
     pub fn snapshot(&self) -> PageSnapshot {
         let PageText { title, text } = self.words();
         let picture = self.picture.borrow();
@@ -180,7 +180,7 @@ impl PageContent {
         Ok(self.changed("text"))
     }
 
-    /// Back to the configuration's title and text.
+    /// Resets title and text to the configuration.
     pub async fn reset(self: Rc<Self>) -> Result<PortalPage, Problem> {
         let _one = self.writes.lock().await;
         let file = self.text_file.clone();

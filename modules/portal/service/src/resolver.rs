@@ -19,7 +19,7 @@ const SYSTEM: &str = "/etc/resolv.conf";
 /// Wait for each attempt: guests themselves wait 5 seconds.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1500), Duration::from_millis(2500)];
 
-/// The file that the system's choice is in, wherever that leads.
+/// Returns the file with the system's name servers, after resolving links.
 pub fn system_file() -> Option<PathBuf> {
     Path::new(SYSTEM).canonicalize().ok()
 }

@@ -4,7 +4,7 @@ use super::config::{FreeAccessMode, Portal};
 use runtime::Error;
 use runtime::secret::first_line;
 
-/// The password that lets in without a voucher, where that is asked for.
+/// Returns the password for free access, if configured.
 pub fn password(config: &Portal) -> Result<Option<String>, Error> {
     if *config.free != FreeAccessMode::Password {
         return Ok(None);

@@ -12,7 +12,7 @@ pub fn link(code: &str) -> String {
     format!("http://portal.weir/?code={code}")
 }
 
-/// Content of a QR code by which a telephone joins an open Wi-Fi.
+/// Returns the content of a QR code by which a telephone joins an open Wi-Fi.
 fn join(wifi: &str) -> String {
     let mut name = String::new();
     for character in wifi.chars() {

@@ -85,12 +85,12 @@ impl Sockets {
         }
     }
 
-    /// The page's by HTTPS.
+    /// Takes the page's listeners for HTTPS.
     pub fn secure(&mut self) -> Option<Listeners> {
         self.secure.take()
     }
 
-    /// The page's; names' by TCP, and by datagrams.
+    /// Returns the page's listeners, and the sockets for DNS by TCP and by datagrams.
     pub fn parts(self) -> (Listeners, Vec<TcpListener>, Vec<UdpSocket>) {
         (self.page, self.names_tcp.into_inner(), self.names_udp)
     }

@@ -88,7 +88,7 @@ impl StatisticsFile {
         }
     }
 
-    /// The file, where the last figures could not be written.
+    /// Returns the file, if the last statistics could not be written.
     pub fn unwritten(&self) -> Option<String> {
         let fails = self.fails.load(Ordering::Relaxed);
         fails.then(|| self.path.display().to_string())

@@ -116,7 +116,7 @@ impl VoucherStore {
         }
     }
 
-    /// The file, where the last lines could not be written.
+    /// Returns the file, if the last lines could not be written.
     pub fn unwritten(&self) -> Option<String> {
         let fails = self.fails.load(Ordering::Relaxed);
         fails.then(|| self.path.display().to_string())

@@ -160,7 +160,7 @@ impl WalledGardenClient {
         }
     }
 
-    /// The guest that has an address.
+    /// Returns the guest with an address.
     pub async fn client(&self, address: IpAddr) -> Option<Client> {
         device(&self.theirs, address).await
     }

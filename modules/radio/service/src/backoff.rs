@@ -17,7 +17,7 @@ impl Backoff {
     /// The first pause; each is twice the previous one.
     pub const SHORTEST: Duration = Duration::from_millis(200);
 
-    /// Nothing failed yet.
+    /// Creates a backoff without a failure.
     pub fn new() -> Self {
         Self {
             rest: Self::SHORTEST,

@@ -63,7 +63,7 @@ fn wifi(present: bool, detail: Option<String>, hint: Option<String>) -> Feature 
     }
 }
 
-/// Devices that the configuration has for access points.
+/// Returns the devices of access points in the configuration.
 fn named(config: &Effective) -> impl Iterator<Item = String> {
     let power = config.of::<Power>();
     let watched = (*power.mode != Mode::Off).then(|| power.devices.iter());

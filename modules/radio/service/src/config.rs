@@ -77,7 +77,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The word for it.
+    /// Returns the mode's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -91,15 +91,15 @@ words!(Mode, "\"off\", \"watch\" or \"control\"",
     "off" => Self::Off, "watch" => Self::Watch, "control" => Self::Control);
 
 impl Power {
-    /// File of the sufficient powers: as configured, else the usual one, if this is the first
-    /// namespace.
+    /// Returns the file of the sufficient powers: as configured, otherwise the default file, if
+    /// this is the first namespace.
     pub fn learned(&self) -> Option<PathBuf> {
         let first = api::path::is_first() != Some(false);
         let own = || first.then(|| PathBuf::from(super::power::FILE));
         self.learned.value.clone().or_else(own)
     }
 
-    /// The numbers of the search.
+    /// Returns the settings of the search.
     pub fn settings(&self) -> radio_core::power::Settings {
         let time = |it: Duration| u64::try_from(it.as_millis()).unwrap_or(u64::MAX);
         let defaults = radio_core::power::Settings::default();

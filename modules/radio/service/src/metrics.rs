@@ -40,7 +40,7 @@ pub fn write(text: &mut Exposition, radios: &[Radio]) {
     }
 }
 
-/// Of an access point's peers.
+/// Writes the metrics of an access point's peers.
 pub fn write_peers(text: &mut Exposition, told: &RadioPeers) {
     if told.peers.is_empty() {
         return;

@@ -222,13 +222,13 @@ impl Peered {
         }
     }
 
-    /// `None`: there is nothing to be said by it.
+    /// Returns the connection to hostapd. `None`: this node has nothing to announce.
     fn hostapd(&self) -> Option<Hostapd> {
         let hostapd = || Hostapd::of(&self.directory, &self.device, self.denied.clone());
         self.proves.then(hostapd)
     }
 
-    /// Warning about peers in clear, if those are allowed.
+    /// Returns a warning about peers in clear, if those are allowed.
     fn insecure(&self) -> Option<String> {
         self.clear.as_ref().map(|_| match self.allow.is_empty() {
             true => format!("{ANYBODY}; {ALLOW_HINT}"),

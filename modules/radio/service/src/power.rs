@@ -91,7 +91,7 @@ impl PowerControl {
         lock(&self.learned).unwritten()
     }
 
-    /// The folder in which it writes.
+    /// Returns the folder of the written files.
     pub fn folder(&self) -> Option<PathBuf> {
         lock(&self.learned).folder()
     }
@@ -101,7 +101,7 @@ impl PowerControl {
         lock(&self.shared)
     }
 
-    /// The end: every device has the power again that it had.
+    /// Stops: every device gets its old power.
     pub fn stop(&mut self) {
         self.ends.store(true, Ordering::Release);
         for (_, thread) in std::mem::take(&mut self.threads) {

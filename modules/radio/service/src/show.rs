@@ -63,7 +63,7 @@ fn station(heard: &StationReport, known: &DeviceState) -> RadioStation {
     }
 }
 
-/// Of kbit/s, to a tenth of a hundredth.
+/// Converts kbit/s to Mbit/s, with three decimal places.
 fn megabits(kilobits: f64) -> f64 {
     kilobits.round() / 1000.0
 }

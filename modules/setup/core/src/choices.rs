@@ -224,7 +224,7 @@ pub struct Lan {
 }
 
 impl Default for Lan {
-    /// OpenWrt's defaults.
+    /// Returns OpenWrt's defaults.
     fn default() -> Self {
         Self {
             address: "192.168.1.1/24".to_owned(),

@@ -169,7 +169,7 @@ mod x509 {
         io::Error::other(error)
     }
 
-    /// Valid from the beginning of time: a router without a clock takes it for 1970 when it starts,
+    /// Returns parameters with a validity from 1970 on: a router without a clock starts in 1970,
     /// and must let its clients in nevertheless.
     fn params(common_name: &str) -> CertificateParams {
         let mut params = CertificateParams::default();

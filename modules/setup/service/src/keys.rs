@@ -12,7 +12,7 @@ pub struct Pair {
     pub public: String,
 }
 
-/// Random bytes.
+/// Returns random bytes.
 pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut octets = [0; N];
     getrandom::fill(&mut octets).map_err(io::Error::other)?;
@@ -35,13 +35,13 @@ fn public_of(private: [u8; 32]) -> String {
     STANDARD.encode(MontgomeryPoint::mul_base_clamped(private).to_bytes())
 }
 
-/// The public key of a private one.
+/// Returns the public key of a private one.
 pub fn public(private: &str) -> Option<String> {
     let octets: [u8; 32] = STANDARD.decode(private).ok()?.try_into().ok()?;
     Some(public_of(octets))
 }
 
-/// The hash of a password, as crypt(3) has it: SHA-512, 5000 rounds.
+/// Returns the hash of a password, in the form of crypt(3): SHA-512, 5000 rounds.
 pub fn hash(password: &str) -> io::Result<String> {
     const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let salt = random::<16>()?.map(|octet| DIGITS[usize::from(octet & 63)]);

@@ -32,7 +32,7 @@ pub fn test_internet(place: &ConfigStore) -> Option<SetupReachability> {
     (!alone).then(|| far(place.etc()))
 }
 
-/// `etc` is the folder of `resolv.conf`.
+/// Tests the Internet. `etc` is the folder of `resolv.conf`.
 fn far(etc: &Path) -> SetupReachability {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let gateways = gateways4(&read("/proc/thread-self/net/route"));

@@ -99,12 +99,12 @@ impl Maker {
         self.made.len()
     }
 
-    /// A key that is there.
+    /// Returns an existing key.
     pub fn key(&self) -> &str {
         &self.snapshot.entries[self.made.len() / 3].key
     }
 
-    /// The snapshot of an hour; hours ascend.
+    /// Returns the snapshot of an hour; hours ascend.
     pub fn snapshot(&mut self, hour: i64) -> (&Snapshot, Digest) {
         self.snapshot.hour = hour;
         for (number, made) in self.made.iter_mut().enumerate() {
@@ -184,7 +184,7 @@ impl Maker {
     }
 }
 
-/// `2019-10-17 22:00:00`, as a directory writes it.
+/// Formats a time like a directory: `2019-10-17 22:00:00`.
 fn local(second: i64) -> String {
     let hour = atlas::time::iso(second.div_euclid(3600)).replace('T', " ");
     let rest = second.rem_euclid(3600);

@@ -72,7 +72,7 @@ fn case(name: &str, how: &str, kind: Kind) -> Case {
     }
 }
 
-/// Every chart, at every zoom.
+/// Returns every chart, at every zoom.
 pub fn charts(maker: &Maker) -> Vec<Case> {
     let (first, last) = (
         atlas::time::day(maker.begin()),

@@ -120,7 +120,7 @@ impl Groups {
         Ok(groups)
     }
 
-    /// The index of a group, for [`Self::add`].
+    /// Returns the index of a group, for [`Self::add`].
     pub fn group(&mut self, key: &str, name: &str) -> usize {
         if let Some(&index) = self.known.get(key) {
             return index;
@@ -314,7 +314,7 @@ impl Groups {
         order
     }
 
-    /// The place of each group among the largest.
+    /// Returns the rank of each group among the largest.
     fn largest(&self) -> Vec<usize> {
         let mut places = vec![0; self.names.len()];
         for (place, index) in self.by_size().into_iter().enumerate() {

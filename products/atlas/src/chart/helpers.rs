@@ -20,7 +20,7 @@ pub(super) fn rounded(value: f64) -> i64 {
     (value + 0.5).floor() as i64
 }
 
-/// Two digits behind the point: more are noise, and cost bytes.
+/// Rounds to two digits after the point: further digits are noise, and cost bytes.
 pub(super) fn hundredths(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
@@ -32,7 +32,7 @@ pub(super) fn column(key: &'static str, title: &str) -> Column {
     }
 }
 
-/// A text, or nothing.
+/// Returns a cell with a text, or an empty cell.
 pub(super) fn text(text: Option<&str>) -> Cell {
     text.map_or(Cell::Nothing, |text| Cell::Text(text.to_owned()))
 }
@@ -122,7 +122,7 @@ pub(super) fn unknown<'a>(
         .collect()
 }
 
-/// Values over time, each as long as `numbers`.
+/// Returns values over time, each series as long as `numbers`.
 pub(super) fn lines(
     by: Unit,
     numbers: &[i64],

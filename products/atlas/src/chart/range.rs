@@ -141,12 +141,12 @@ impl Range {
         self.first..=self.last
     }
 
-    /// The first hour.
+    /// Returns the first hour.
     pub fn from(&self) -> i64 {
         self.by.begin(self.first)
     }
 
-    /// The first hour after it.
+    /// Returns the first hour after the span.
     pub fn to(&self) -> i64 {
         self.by.begin(self.last + 1)
     }
@@ -166,7 +166,7 @@ fn in_order(begin: Option<i64>, end: Option<i64>) -> Result<(), Error> {
     }
 }
 
-/// The finest with few enough points.
+/// Returns the finest unit with few enough points.
 fn usual(from: i64, to: i64) -> Unit {
     let units = [Unit::Hour, Unit::Day];
     let few = |by: &Unit| by.number(to - 1) - by.number(from) < USUAL;
@@ -289,7 +289,7 @@ impl Period {
         Ok(Self { range, span })
     }
 
-    /// "Largest communities, October 2019".
+    /// Returns a title such as "Largest communities, October 2019".
     pub fn titled(&self, title: &str, language: Language) -> String {
         format!("{title}, {}", self.label(language))
     }
@@ -311,7 +311,7 @@ impl Period {
     }
 }
 
-/// "October 2019", "2019-10-17", "2019-10-17 22:00 UTC".
+/// Returns a label such as "October 2019", "2019-10-17", "2019-10-17 22:00 UTC".
 pub(super) fn label(by: Unit, number: i64, language: Language) -> String {
     let hour = by.begin(number);
     let date = day(hour);

@@ -30,7 +30,7 @@ impl Total {
     }
 }
 
-/// The points that have a snapshot, in order.
+/// Returns the points with a snapshot, in order.
 pub(super) fn totals(
     store: &Connection,
     by: Unit,
@@ -83,7 +83,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Nodes that are counted, and by no other entry.
+    /// Returns the counted nodes, without those of another entry.
     pub fn counted(&self) -> i64 {
         self.counted.iter().sum()
     }

@@ -58,7 +58,7 @@ impl Span {
         }
     }
 
-    /// The hour, day or month of that number.
+    /// Returns the hour, day or month with that number.
     pub fn of(unit: Unit, number: i64) -> Self {
         Self {
             begin: unit.begin(number),
@@ -111,7 +111,7 @@ impl Span {
     }
 }
 
-/// `22`, `22:30`, `22:30:15`, `22:30:15.5`, each also with a `Z`: the hour.
+/// Parses the hour of `22`, `22:30`, `22:30:15`, `22:30:15.5`, each also with a `Z`.
 fn hour(text: &str) -> Option<i64> {
     let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
     let mut parts = text.split(':');
@@ -129,7 +129,7 @@ fn hour(text: &str) -> Option<i64> {
     whole.then_some(i64::from(hour))
 }
 
-/// Just so many digits.
+/// Parses exactly `digits` digits.
 fn number(text: &str, digits: usize) -> Option<i16> {
     let plain = text.len() == digits && text.bytes().all(|octet| octet.is_ascii_digit());
     plain.then(|| text.parse().ok())?

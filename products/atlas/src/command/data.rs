@@ -13,7 +13,8 @@ pub struct Data {
     pub data: PathBuf,
 }
 
-/// A path that means the same in every process: those that answer queries begin elsewhere.
+/// Returns an absolute path, which is valid in every process: processes that answer queries start
+/// in another folder.
 fn absolute(path: &str) -> io::Result<PathBuf> {
     std::path::absolute(path)
 }

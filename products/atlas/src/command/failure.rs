@@ -18,7 +18,7 @@ impl From<Error> for Failure {
 }
 
 impl From<io::Error> for Failure {
-    /// An error of writing the output; other failures have a more specific cause.
+    /// Converts an error of writing the output; other failures have a more specific cause.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ReaderGone,

@@ -126,7 +126,7 @@ fn follow_beside(url: &str, arguments: &Arguments) -> Result<(), Error> {
     Ok(())
 }
 
-/// A root that paths can be added to.
+/// Parses a root to which paths can be appended.
 fn public_url(text: &str) -> Result<String, String> {
     let url = text.trim_end_matches('/');
     let rest = url

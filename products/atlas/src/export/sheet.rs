@@ -236,7 +236,7 @@ impl Values {
         }
     }
 
-    /// The text, shared with all others that are the same.
+    /// Returns the text, shared with all equal texts.
     fn text(&mut self, text: &[u8]) -> ByteArray {
         if let Some(known) = self.remembered.get(text) {
             return known.clone();

@@ -9,7 +9,7 @@ use super::{Reader, Shape, To, escape};
 use crate::chart::{self, Parameter};
 use crate::error::Error;
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error> {
     let mut main = format!(
         "<div class=\"title\"><h1>{}</h1></div>\n<section class=\"card\">\n<h2>{}</h2>\n<p>{}</p>\n\

@@ -52,7 +52,7 @@ pub(crate) fn version(name: &str) -> Option<&'static str> {
     TAGS.get(at).map(String::as_str)
 }
 
-/// Sixteen hexadecimal digits that no other content has.
+/// Returns sixteen hexadecimal digits that identify the content.
 pub(crate) fn tag(octets: &[u8]) -> String {
     let mut digits = blake3::hash(octets).to_hex().to_string();
     digits.truncate(16);

@@ -15,7 +15,7 @@ use crate::figure::Figure;
 use crate::svg;
 use crate::time::Unit;
 
-/// A chart's page.
+/// Returns a chart's page.
 pub(crate) fn page(
     reader: &Reader,
     chart: &dyn Chart,
@@ -76,7 +76,7 @@ pub(crate) fn page(
     )
 }
 
-/// The chart alone, for frames.
+/// Returns the chart alone, for frames.
 pub(crate) fn embed(
     reader: &Reader,
     chart: &dyn Chart,

@@ -26,7 +26,7 @@ struct Line {
     last: i64,
 }
 
-/// The list; `search` is part of a name, a key or a place.
+/// Returns the list; `search` is part of a name, a key or a place.
 pub(crate) fn page(
     reader: &Reader,
     store: &Connection,
@@ -134,7 +134,7 @@ fn told(reader: &Reader, line: &Line) -> String {
     }
 }
 
-/// Keys of all, the largest first.
+/// Returns all keys, the largest community first.
 pub(crate) fn keys(store: &Connection) -> Result<Vec<String>, Error> {
     Ok(read(store, "")?.into_iter().map(|line| line.key).collect())
 }

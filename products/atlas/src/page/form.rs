@@ -122,7 +122,7 @@ pub(super) fn form(reader: &Reader, chart: &dyn Chart, asked: &ChartQuery) -> St
     html
 }
 
-/// The chart's address without a question: the form's fields are it.
+/// Returns the chart's address without a query: the form's fields are the query.
 fn action(reader: &Reader, chart: &dyn Chart) -> String {
     let to = reader.href(&To::Chart(
         chart.name(),

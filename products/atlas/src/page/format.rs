@@ -3,7 +3,7 @@
 use crate::text::Language;
 use crate::time::{self, Unit};
 
-/// `0.5`; `0,5`.
+/// Formats a number: `0.5`; `0,5`.
 pub(super) fn real(language: Language, number: f64) -> String {
     if !number.is_finite() {
         return "–".to_owned();
@@ -18,7 +18,7 @@ pub(super) fn real(language: Language, number: f64) -> String {
     text.replace('.', language.of(".", ",")).replace('-', "−")
 }
 
-/// `2019-10`, `2019-10-17`, `2019-10-17 22:00`.
+/// Formats a time: `2019-10`, `2019-10-17`, `2019-10-17 22:00`.
 pub(super) fn time(by: Unit, hour: i64) -> String {
     let day = time::day(hour);
     match by {

@@ -32,7 +32,7 @@ pub(super) struct Page<'a> {
     pub main: String,
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) fn lay(reader: &Reader, page: &Page<'_>) -> String {
     let mut html = String::with_capacity(page.main.len() + 8192);
     head(reader, &page.title, &page.head, &mut html);
@@ -92,7 +92,7 @@ pub(super) fn lay(reader: &Reader, page: &Page<'_>) -> String {
     html
 }
 
-/// Doctype and head.
+/// Writes doctype and head.
 pub(super) fn head(reader: &Reader, title: &str, more: &str, html: &mut String) {
     let theme = word(reader.theme);
     let data = theme.map_or(String::new(), |word| format!(" data-theme=\"{word}\""));
@@ -113,7 +113,7 @@ pub(super) fn head(reader: &Reader, title: &str, more: &str, html: &mut String) 
     );
 }
 
-/// The script asks, and files do not answer.
+/// Returns the script, unless the pages are files, which do not answer queries.
 fn script(reader: &Reader) -> String {
     match reader.places.answers() {
         true => format!(

@@ -43,7 +43,7 @@ pub(crate) struct LedgerQuery {
     pub after: i64,
 }
 
-/// A page of it.
+/// Returns a page of the ledger.
 pub(crate) fn page(
     reader: &Reader,
     store: &Connection,

@@ -20,7 +20,7 @@ const SHOWN: &[(&str, u32)] = &[
     ("cloud", 6),
 ];
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error> {
     let mut main = format!(
         "<div class=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n",
@@ -72,7 +72,7 @@ pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error>
     ))
 }
 
-/// The last hour in figures.
+/// Writes the last hour in figures.
 fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(), Error> {
     let last = "SELECT hour, live + stale + frozen, listed, odd FROM hour_totals \
                 ORDER BY hour DESC LIMIT 1";

@@ -50,7 +50,7 @@ impl Reader {
         asked
     }
 
-    /// The address of something, escaped for an attribute.
+    /// Returns the address of a target, escaped for an attribute.
     pub fn href(&self, to: &To<'_>) -> String {
         escape(&self.places.address(self, to))
     }
@@ -121,7 +121,7 @@ pub(crate) enum Places {
 }
 
 impl Places {
-    /// The root of a server by its address: `https://example.org/atlas`.
+    /// Returns the root of a server by its address: `https://example.org/atlas`.
     pub fn server(base: &str) -> Self {
         let base = base.trim_end_matches('/');
         let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
@@ -137,7 +137,7 @@ impl Places {
         matches!(self, Self::Server { .. })
     }
 
-    /// An address, as links in pages have it.
+    /// Returns an address for links in pages.
     pub fn address(&self, reader: &Reader, to: &To<'_>) -> String {
         match self {
             Self::Server { root, .. } => {
@@ -164,7 +164,7 @@ impl Places {
             .collect()
     }
 
-    /// The whole address, as other pages need it.
+    /// Returns the whole address, for other pages.
     pub fn absolute(&self, reader: &Reader, to: &To<'_>) -> String {
         match self {
             Self::Server { base, .. } => format!("{base}{}", on_server(reader, to)),
@@ -277,7 +277,7 @@ fn in_folder(files: &HashSet<String>, to: &To<'_>) -> String {
     }
 }
 
-/// The file of a question: a community, a year, or all there is.
+/// Returns the file of a query: a community, a year, or all data.
 pub(crate) fn stem(chart: &str, asked: &ChartQuery) -> String {
     if let Some(key) = &asked.key {
         return community(key);
@@ -288,8 +288,8 @@ pub(crate) fn stem(chart: &str, asked: &ChartQuery) -> String {
     }
 }
 
-/// A key as a file's name: letters, digits and `-` as they are, any other byte as `_` and its
-/// number, so that no two are the same.
+/// Returns a key as a file's name: letters, digits and `-` unchanged, any other byte as `_` and its
+/// number, so that names are unique.
 fn community(key: &str) -> String {
     let mut name = String::from("community/");
     for octet in key.bytes().take(80) {

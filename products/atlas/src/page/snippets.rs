@@ -91,7 +91,7 @@ pub(crate) fn lasting<'a>(figure: &'a Figure, asked: &ChartQuery) -> &'a str {
     }
 }
 
-/// A frame with a chart in it, for other pages; `high`: with the line that has the source.
+/// Returns a frame with a chart, for other pages; `high`: with the line of the source.
 pub(crate) fn frame(
     reader: &Reader,
     name: &str,

@@ -31,7 +31,7 @@ pub(crate) struct QueryPage<'a> {
     pub answer: Option<Result<&'a Answer, &'a str>>,
 }
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(reader: &Reader, asked: &QueryPage<'_>) -> String {
     let path = path(reader);
     let mut main = format!(
@@ -226,7 +226,7 @@ fn class(cell: &Cell) -> &'static str {
     }
 }
 
-/// Lines at these times, and from when to when they go.
+/// Returns lines at these times, and their first and last hour.
 fn over_time(at: Vec<i64>, by: Unit, series: Vec<Series>) -> Option<(i64, i64, Unit, Plot)> {
     let (from, last) = (*at.first()?, *at.last()?);
     let to = by.begin(by.number(last).saturating_add(1));

@@ -9,7 +9,7 @@ use crate::time::Unit;
 /// Maximum number of rows on a page; the CSV file has all rows.
 const ROWS: usize = 400;
 
-/// HTML of a figure's table.
+/// Returns HTML of a figure's table.
 pub(super) fn table(reader: &Reader, figure: &Figure) -> String {
     let table = &figure.table;
     let key = table.columns.iter().position(|column| column.key == "key");

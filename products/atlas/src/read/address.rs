@@ -99,7 +99,7 @@ fn authorities() -> Result<Option<RootCerts>, Error> {
     }
 }
 
-/// The last part of an address's path, as a name of a file.
+/// Returns the last part of an address's path, as a name of a file.
 pub(crate) fn name_of(address: &str) -> &str {
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let path = path.split_once("://").map_or(path, |(_, rest)| rest);

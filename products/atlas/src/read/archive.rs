@@ -118,7 +118,7 @@ struct Opened<'o, 'v> {
 }
 
 impl Opened<'_, '_> {
-    /// `depth`: archives around it.
+    /// Opens an archive. `depth`: archives around it.
     fn open(
         &mut self,
         name: &str,

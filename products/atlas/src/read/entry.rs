@@ -267,7 +267,7 @@ impl EntryReader<'_, '_> {
         Some((latitude, longitude))
     }
 
-    /// `None`: not there; `Some(None)`: no number, which is remarked.
+    /// Returns degrees. `None`: missing; `Some(None)`: not a number, which gives a remark.
     fn degrees(&mut self, field: Field) -> Option<Option<f64>> {
         let (value, path) = self.mapping.tree.value(self.slots, field)?;
         let (degrees, text) = match value {
@@ -307,7 +307,7 @@ impl EntryReader<'_, '_> {
     }
 }
 
-/// A protocol without the version that some write behind it: "batman-adv 2019.4 (compat 15)".
+/// Returns a protocol without its version: "batman-adv 2019.4 (compat 15)".
 fn without_version(text: &str) -> &str {
     let mut rest = text.split('(').next().unwrap_or_default().trim();
     while let Some((before, last)) = rest.rsplit_once(char::is_whitespace) {
@@ -320,7 +320,7 @@ fn without_version(text: &str) -> &str {
     rest
 }
 
-/// Rounded, a half up: -0.5 is 0.
+/// Rounds, a half up: -0.5 is 0.
 fn half_up(number: f64) -> f64 {
     let below = number.floor();
     match number - below >= 0.5 {
@@ -329,7 +329,7 @@ fn half_up(number: f64) -> f64 {
     }
 }
 
-/// The protocols of a text: one, or several with something between them.
+/// Splits a text into its protocols: one, or several with separators.
 fn protocols(mapping: &Mapping, text: &str, into: &mut Vec<String>) {
     let known = |text: &str| {
         let of = |text: &str| mapping.protocols.get(text);

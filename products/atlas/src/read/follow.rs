@@ -103,7 +103,7 @@ impl Follower {
         self
     }
 
-    /// Without it the answer is sent once more, after the next start.
+    /// Writes the state. Without it, the answer is fetched once more after the next start.
     fn write(&self, digest: Digest) {
         let Some(file) = &self.file else {
             return;
@@ -170,7 +170,7 @@ impl Follower {
         after_failures.max(self.pause.min(MOST))
     }
 
-    /// `None`: nothing is new.
+    /// Fetches the directory. `None`: unchanged.
     fn fetch(&mut self) -> Result<Option<(Vec<u8>, HeaderMap)>, String> {
         let known = [
             (header::IF_NONE_MATCH, self.etag.as_deref()),

@@ -74,7 +74,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Files that were new when they were read, and are known now.
+    /// Returns files that were new when they were read, and are known now.
     fn meanwhile(&mut self, known: &ForeignWrites) {
         self.files -= known.files;
         self.known += known.files;
@@ -180,8 +180,8 @@ fn wrong(name: &str, what: String) -> Snapshot {
     }
 }
 
-/// The digest of a file: of its content and the time in its name. A directory in which nothing
-/// was new for a week has the same content twice, and it is another snapshot all the same.
+/// Returns the digest of a file: of its content and the time in its name. A directory unchanged for
+/// a week has equal content twice, and still counts as another snapshot.
 pub(crate) fn digest(octets: &[u8], named: Option<i64>) -> Digest {
     let mut digest = blake3::Hasher::new();
     digest.update(octets);

@@ -272,8 +272,8 @@ impl Mapping {
         self.time_of(name).is_none() && self.files.iter().any(|pattern| pattern.fits(name))
     }
 
-    /// The name that the directory gives a file now, in seconds since 1970; `None`: none with the
-    /// time in it.
+    /// Returns the directory's name for a file of now, in seconds since 1970; `None`: names have no
+    /// time.
     pub(crate) fn name_at(&self, now: i64) -> Option<String> {
         let now = Timestamp::from_second(now)
             .ok()?

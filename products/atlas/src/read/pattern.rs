@@ -134,7 +134,8 @@ impl Pattern {
         told.then(|| String::from_utf8_lossy(&name).into_owned())
     }
 
-    /// All parts but [`Part::Any`] have a fixed width: backtracking to the last one is enough.
+    /// Matches a name. All parts but [`Part::Any`] have a fixed width: backtracking to the last one
+    /// is enough.
     fn fields(&self, name: &[u8]) -> Option<Fields> {
         let mut fields = Fields::default();
         let (mut part, mut at) = (0, 0);

@@ -52,7 +52,7 @@ fn is_of_error(key: &str) -> bool {
     words.iter().any(|word| key.eq_ignore_ascii_case(word))
 }
 
-/// `{}` and `[]` have their own remark.
+/// Returns true for `{}` and `[]`, which have their own remark.
 fn is_empty(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let inner = text.strip_prefix(b"{").and_then(|it| it.strip_suffix(b"}"));
@@ -89,7 +89,7 @@ fn named(members: &Members<'_>, known: bool) -> Option<String> {
     Some(what.to_owned())
 }
 
-/// The kind of a list of nodes.
+/// Returns the kind of a list of nodes.
 fn nodes(members: &Members<'_>, known: bool) -> Option<&'static str> {
     // Files of alfred and respondd: a member for each node, without a container.
     let one = members.values().next().filter(|_| !known);
@@ -131,14 +131,14 @@ fn nodes(members: &Members<'_>, known: bool) -> Option<&'static str> {
     }
 }
 
-/// The members of an object.
+/// Returns the members of an object.
 fn first(raw: &str) -> Option<Members<'_>> {
     (raw.starts_with('{') && raw.len() <= NODE)
         .then(|| serde_json::from_str(raw).ok())
         .flatten()
 }
 
-/// The members of the first node in a list, or in an object by id.
+/// Returns the members of the first node in a list, or in an object by id.
 fn first_of(raw: &str, map: bool) -> Option<Members<'_>> {
     let node: Option<&RawValue> = match map {
         true => serde_json::from_str::<Members<'_>>(raw)

@@ -38,7 +38,7 @@ pub fn walk(place: &str, limits: &Limits, visit: &mut Visit) -> Result<ControlFl
     archive::open(&name, &mut file, limits, visit)
 }
 
-/// `inner`: the folder's name from the one on that was given.
+/// Reads a folder. `inner`: the folder's name relative to the given folder.
 fn folder(
     path: &Path,
     inner: &str,

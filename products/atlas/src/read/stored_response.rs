@@ -25,7 +25,7 @@ pub(super) struct StoredResponse {
 }
 
 impl StoredResponse {
-    /// `None`: there is nothing that can be used.
+    /// Reads the file. `None`: unusable or missing.
     pub fn read(file: &Path) -> Option<Self> {
         plain_file(file).ok()?;
         if fs::metadata(file).ok()?.len() > MOST {

@@ -66,7 +66,7 @@ pub(crate) struct Slots<'a> {
 }
 
 impl Tree {
-    /// `nested`: a dot leads into an object. Where it is not, paths are names of columns.
+    /// Builds the tree. `nested`: a dot leads into an object. Otherwise paths are names of columns.
     pub(crate) fn of(fields: [&[String]; 14], nested: bool) -> Result<Self, String> {
         let mut tree = Self {
             root: Node::default(),
@@ -105,7 +105,7 @@ impl Tree {
         }
     }
 
-    /// The path of a slot, as in the mapping.
+    /// Returns the path of a slot, as in the mapping.
     pub(crate) fn path(&self, slot: usize) -> &str {
         &self.paths[slot]
     }
@@ -120,7 +120,7 @@ impl Tree {
         self.fields[field as usize].contains(&slot)
     }
 
-    /// The paths of a field.
+    /// Returns the paths of a field.
     pub(crate) fn names(&self, field: Field) -> impl Iterator<Item = &str> {
         self.fields[field as usize]
             .iter()
@@ -132,7 +132,7 @@ impl Tree {
         &self.paths
     }
 
-    /// The first value of a field that is something, and its path.
+    /// Returns the first non-empty value of a field, and its path.
     pub(crate) fn value<'s, 'a>(
         &'s self,
         slots: &'s Slots<'a>,
@@ -201,7 +201,7 @@ impl Node {
 }
 
 impl<'a> Slots<'a> {
-    /// The last of several values counts, as everywhere in JSON.
+    /// Stores a value. The last of several values counts, as everywhere in JSON.
     pub(crate) fn put(&mut self, slot: usize, value: Value<'a>) {
         if self.values[slot] != Value::Nothing {
             self.twice.push(slot);

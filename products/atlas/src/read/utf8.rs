@@ -13,7 +13,7 @@ pub(crate) fn encoding(octets: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// UTF-8, and its texts without control characters, which JSON does not allow there.
+/// Returns valid UTF-8, with texts without control characters, which JSON does not allow there.
 pub(crate) fn repaired(octets: &[u8]) -> Cow<'_, [u8]> {
     let text = String::from_utf8_lossy(octets);
     let mut changed = matches!(text, Cow::Owned(_));

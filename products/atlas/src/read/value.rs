@@ -23,7 +23,7 @@ pub(crate) enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The value of correct JSON.
+    /// Parses the value of correct JSON.
     pub(crate) fn of_json(raw: &'a str) -> Self {
         match raw.as_bytes().first() {
             Some(b'"') if !raw.contains('\\') => {
@@ -40,7 +40,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of a cell of a table.
+    /// Parses the value of a cell of a table.
     pub(crate) fn of_cell(cell: &'a str) -> Self {
         let trimmed = cell.trim();
         if trimmed.is_empty() {
@@ -119,7 +119,7 @@ pub(crate) fn clean(text: &str, most: usize) -> (String, Option<&'static str>) {
     (cleaned, done)
 }
 
-/// A JSON text with escapes.
+/// Unescapes a JSON text.
 fn unescaped(raw: &str) -> String {
     let mut raw = serde_json::Deserializer::from_str(raw);
     text(raw.deserialize_bytes(RawBytes).unwrap_or_default())
@@ -146,8 +146,8 @@ pub(crate) fn halved(raw: &str) -> bool {
     waits
 }
 
-/// A text of bytes that may not be one. Half a surrogate, as UTF-8 would write it, has as many
-/// bytes as the replacement character.
+/// Converts bytes to a text, also invalid ones. Half a surrogate, as UTF-8 would write it, has as
+/// many bytes as the replacement character.
 pub(crate) fn text(octets: Cow<'_, [u8]>) -> String {
     let mut octets = octets.into_owned();
     for at in 2..octets.len() {

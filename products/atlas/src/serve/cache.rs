@@ -78,7 +78,7 @@ impl<T> Cache<T> {
         }
     }
 
-    /// Bytes in it.
+    /// Returns the bytes in the cache.
     pub fn held(&self) -> usize {
         self.held
     }

@@ -21,7 +21,7 @@ impl Figures {
         Self(Mutex::new(Cache::new(most)))
     }
 
-    /// A chart's figure: from memory, else computed. `version`: the store's.
+    /// Returns a chart's figure: from memory, otherwise computed. `version`: the store's.
     pub fn of(
         &self,
         version: i64,
@@ -50,7 +50,7 @@ impl Figures {
         Ok(figure)
     }
 
-    /// Bytes in it.
+    /// Returns the bytes in the cache.
     pub fn held(&self) -> usize {
         self.0.lock().map_or(0, |cache| cache.held())
     }

@@ -128,7 +128,8 @@ pub(super) fn write(
     )
 }
 
-/// The chart that an address of this server names. `None`: it is another's, or names none.
+/// Returns the chart that an address of this server names. `None`: another server's address, or no
+/// chart.
 fn own(places: &Places, url: &str) -> Option<(&'static dyn Chart, Result<ChartQuery, Error>)> {
     let Places::Server { base, .. } = places else {
         return None;

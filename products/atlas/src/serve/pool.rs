@@ -45,7 +45,7 @@ impl Pool {
         })
     }
 
-    /// Asks, when it is this client's turn; `None`: the server itself asks.
+    /// Runs a query, when it is this client's turn; `None`: the server's own query.
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
         client: Option<Client>,

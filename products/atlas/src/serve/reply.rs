@@ -85,7 +85,7 @@ impl Frame {
 }
 
 impl Reply {
-    /// An answer, compressed and named by its content.
+    /// Creates an answer, compressed and named by its content.
     pub fn new(
         media: &'static str,
         body: impl Into<Bytes>,
@@ -106,7 +106,7 @@ impl Reply {
         }
     }
 
-    /// A short one that is not kept.
+    /// Creates a short answer that is not cached.
     pub fn plain(status: StatusCode, text: impl Into<String>) -> Self {
         let body = Bytes::from(text.into());
         let media = "text/plain; charset=utf-8";
@@ -114,7 +114,7 @@ impl Reply {
         Self { status, ..reply }
     }
 
-    /// Elsewhere.
+    /// Creates a redirect.
     pub fn redirect(to: String) -> Self {
         let reply = Self::plain(StatusCode::FOUND, "");
         Self {
@@ -123,7 +123,7 @@ impl Reply {
         }
     }
 
-    /// The bytes it takes in memory.
+    /// Returns the bytes in memory.
     pub fn weight(&self) -> usize {
         self.body.len() + self.gzip.as_ref().map_or(0, Bytes::len) + 200
     }

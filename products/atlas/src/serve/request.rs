@@ -54,7 +54,7 @@ impl Visit<'_> {
         }
     }
 
-    /// A refusal: a page for people, JSON for programs.
+    /// Returns a refusal: a page for people, JSON for programs.
     pub fn refuse(&self, refusal: &Refusal) -> Reply {
         let Refusal {
             status,
@@ -172,7 +172,7 @@ pub(super) fn nothing(path: &str) -> Refusal {
     }
 }
 
-/// The language that a browser would rather read (RFC 9110 section 12.5.4).
+/// Returns the language that a browser prefers (RFC 9110 section 12.5.4).
 pub(super) fn preferred(header: &str) -> Language {
     let mut best = (Language::English, 0.0);
     for (tag, weight) in weighed(header) {

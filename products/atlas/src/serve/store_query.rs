@@ -69,7 +69,7 @@ impl Question {
         Ok(Self { what, reader })
     }
 
-    /// Two that have the same have the same answer.
+    /// Returns the cache key: equal keys have equal answers.
     pub fn key(&self, visit: &Visit<'_>) -> String {
         let asked = match &self.what {
             What::Chart(_, _, asked) | What::Embed(_, asked) => asked.query(),
@@ -93,7 +93,7 @@ impl Question {
         )
     }
 
-    /// `version`: the store's, for `figures` of it.
+    /// Answers the query. `version`: the store's, for its `figures`.
     pub fn answer(
         &self,
         store: &Connection,

@@ -77,7 +77,7 @@ fn read_rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<Cell>>, D::Er
 }
 
 impl Answer {
-    /// Bytes that it takes in memory, about.
+    /// Returns the approximate bytes in memory.
     pub(super) fn weight(&self) -> usize {
         let cells = self.rows.iter().flatten();
         let texts: usize = cells

@@ -38,8 +38,8 @@ pub(super) fn confine(limits: &Limits) -> Result<(), String> {
     syscalls::only_what_sqlite_needs(landlock)
 }
 
-/// Time, memory, open files, and sizes of files that are written. `open`: numbers that files which
-/// are opened from here on may have; `addresses`: bytes.
+/// Limits time, memory, open files, and sizes of written files. `open`: numbers of files opened
+/// from here on; `addresses`: bytes.
 pub(super) fn bound(limits: &Limits, open: u64, addresses: u64) -> Result<(), String> {
     let seconds = u64::from(limits.seconds) + 1;
     for (resource, soft, hard) in [
@@ -99,7 +99,7 @@ pub(super) fn with_program(
     Ok(status.ruleset)
 }
 
-/// The programs that load others.
+/// Returns the dynamic loaders.
 fn loaders() -> Vec<PathBuf> {
     let folders = ["/lib", "/lib64"]
         .into_iter()

@@ -93,7 +93,7 @@ impl Shared {
         Some((stamp, parts))
     }
 
-    /// The file that is there once a copy is whole.
+    /// Returns the file of a complete copy.
     fn path(&self) -> PathBuf {
         match self.engine {
             Engine::Sqlite => public::path(&self.data),
@@ -101,7 +101,7 @@ impl Shared {
         }
     }
 
-    /// The copy that is there. One that is damaged is taken away.
+    /// Returns the present copy. Removes a damaged copy.
     fn copied(&self) -> Option<CopyIdentity> {
         let path = self.path();
         let (stamp, parts) = self.stamp()?;
@@ -159,7 +159,7 @@ impl Copies {
         }
     }
 
-    /// The copy, once there is one.
+    /// Returns the copy, as soon as it exists.
     pub(super) async fn ready(&self) -> Result<CopyIdentity, Error> {
         let shared = self.shared.clone();
         let Some(every) = self.every else {

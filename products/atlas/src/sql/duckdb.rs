@@ -150,7 +150,7 @@ pub(super) fn read(written: &[u8], cut: bool, limits: &Limits) -> Option<Answer>
     Some(answer)
 }
 
-/// A value as SQLite would have given it.
+/// Returns a value as SQLite would return it.
 fn cell(text: String, of: &str) -> Cell {
     match of {
         "BOOLEAN" => Cell::Whole(i64::from(text == "true")),

@@ -237,7 +237,7 @@ fn cell(value: ValueRef<'_>) -> Cell {
     }
 }
 
-/// A blob as SQL writes it.
+/// Returns a blob in SQL's form.
 fn literal(octets: &[u8]) -> String {
     let mut text = String::with_capacity(octets.len() * 2 + 3);
     text.push_str("X'");
@@ -290,7 +290,7 @@ fn said(error: &rusqlite::Error) -> WorkerMessage {
     }
 }
 
-/// An error may quote a text that the query has made.
+/// Truncates an error, which may quote a text from the query.
 fn cut(mut words: String) -> String {
     if let Some((end, _)) = words.char_indices().nth(WORDS) {
         words.truncate(end);

@@ -86,7 +86,7 @@ impl Aggregate<Numbers, Option<f64>> for Percentile {
     }
 }
 
-/// `text REGEXP pattern`, which is `regexp(pattern, text)`.
+/// Evaluates `text REGEXP pattern`, which is `regexp(pattern, text)`.
 fn matches(asked: &Context<'_>) -> Result<Option<bool>> {
     if asked.get_raw(0) == ValueRef::Null || asked.get_raw(1) == ValueRef::Null {
         return Ok(None);

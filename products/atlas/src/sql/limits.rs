@@ -59,7 +59,7 @@ impl Limits {
         }
     }
 
-    /// Bytes of addresses that the whole process may have: program, stack and answer too.
+    /// Returns the address space of the whole process in bytes: also for program, stack and answer.
     pub(super) fn addresses(&self) -> u64 {
         self.memory + 2 * self.octets as u64 + 128 * MIB
     }
@@ -99,7 +99,7 @@ impl Engine {
         }
     }
 
-    /// The engine of a word.
+    /// Returns the engine with a name.
     pub fn of(word: &str) -> Option<Self> {
         [Self::Sqlite, Self::Duckdb]
             .into_iter()

@@ -19,7 +19,7 @@ const BEFORE: &str = "parquet.old";
 /// File there with the version of the store and the list of the files.
 const VERSION: &str = "version";
 
-/// The folder of a data folder.
+/// Returns the folder in a data folder.
 pub(super) fn path(data: &Path) -> PathBuf {
     data.join(FOLDER)
 }

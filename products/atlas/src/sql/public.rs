@@ -91,7 +91,7 @@ fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// A disk that is full would stop the import too.
+/// Fails if the disk is full, which would stop the import too.
 fn room(data: &Path, source: &Path) -> Result<(), Error> {
     let size = fs::metadata(source).map_err(Error::file(source))?.len();
     let disk = statvfs(data).map_err(|error| Error::file(data)(error.into()))?;

@@ -271,7 +271,7 @@ mod filter {
             }
         }
 
-        /// Of all filters the strictest verdict counts.
+        /// Returns the strictest verdict of all filters.
         fn all(programs: &[BpfProgram], call: i64, arguments: &[(usize, u64)]) -> u32 {
             let answers = programs.iter().map(|one| run(one, call, arguments));
             let rank = |answer: &u32| (*answer != ENDED, *answer >= ALLOWED);

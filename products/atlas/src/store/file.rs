@@ -80,7 +80,7 @@ pub(crate) fn recognise(path: &Path) -> Result<(), Error> {
     is_ours(&store, path)
 }
 
-/// A file as SQLite's address.
+/// Returns a file as SQLite's address.
 pub(crate) fn address(path: &Path, how: &str) -> String {
     let mut text = String::from("file:");
     for octet in path.as_os_str().as_encoded_bytes() {
@@ -137,7 +137,7 @@ pub(super) fn open_for_writing(data: &Path) -> Result<Connection, Error> {
     Ok(store)
 }
 
-/// A number that each commit changes; another file's differ.
+/// Returns a number that each commit changes; another file's numbers differ.
 pub fn version(store: &Connection) -> Result<i64, Error> {
     let mut read = store.prepare_cached("SELECT version FROM meta")?;
     Ok(read.query_row([], |row| row.get(0))?)
@@ -233,7 +233,7 @@ pub(super) fn plain(path: &Path, error: rusqlite::Error) -> Error {
     })
 }
 
-/// The file of a data folder.
+/// Returns the file of a data folder.
 pub(super) fn path(data: &Path) -> PathBuf {
     data.join(FILE)
 }

@@ -115,7 +115,7 @@ impl Intern {
         Ok(id)
     }
 
-    /// The number here of a community that the database knows.
+    /// Returns the local number of a community in the database.
     pub fn known_community(&mut self, store: &Connection, id: i64) -> rusqlite::Result<u32> {
         let mut get = store.prepare_cached("SELECT key FROM communities WHERE id = ?1")?;
         let key: String = get.query_row([id], |row| row.get(0))?;
@@ -124,7 +124,7 @@ impl Intern {
         Ok(number)
     }
 
-    /// The number here of a profile that the database knows.
+    /// Returns the local number of a profile in the database.
     pub fn known_profile(
         &mut self,
         store: &Connection,
@@ -179,7 +179,7 @@ fn insert(store: &Connection, profile: &Profile, digest: &[u8; 16]) -> rusqlite:
     Ok(id)
 }
 
-/// The profile of this number.
+/// Returns the profile with this number.
 pub(crate) fn profile(store: &Connection, id: i64) -> rusqlite::Result<Profile> {
     let mut get = store.prepare_cached(
         "SELECT name, metacommunity, city, country, latitude, longitude, api, url

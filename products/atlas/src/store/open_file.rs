@@ -33,7 +33,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// `None`: the file does not exist.
+    /// Returns the identity. `None`: the file does not exist.
     pub fn of(path: &Path) -> Option<Self> {
         let data = fs::metadata(path).ok()?;
         Some(Self {

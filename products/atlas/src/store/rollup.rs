@@ -169,7 +169,7 @@ fn of_days(store: &Connection, begin: i64, end: i64) -> rusqlite::Result<BTreeMa
     Ok(sums)
 }
 
-/// Sums by day and community.
+/// Computes sums by day and community.
 fn parts_of_days(
     store: &Connection,
     begin: i64,

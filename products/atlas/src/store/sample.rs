@@ -6,7 +6,7 @@ use testing::Directory;
 use super::{Digest, Writer, open};
 use crate::snapshot::{Entry, Profile, Snapshot, Status};
 
-/// An entry that is live, named as its key, fetched in the hour.
+/// Builds a live entry, named as its key, fetched in the hour.
 pub(crate) fn entry(hour: i64, key: &str, nodes: i64) -> Entry {
     Entry {
         key: key.into(),
@@ -20,7 +20,7 @@ pub(crate) fn entry(hour: i64, key: &str, nodes: i64) -> Entry {
     }
 }
 
-/// A snapshot of entries.
+/// Builds a snapshot of entries.
 pub(crate) fn snapshot(hour: i64, entries: Vec<Entry>) -> Snapshot {
     Snapshot {
         file: format!("{hour}.json"),

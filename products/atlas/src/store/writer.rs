@@ -335,8 +335,8 @@ impl Writer {
         Ok(rows)
     }
 
-    /// Of several entries of a community in an hour the highest rank is kept: the one fetched last.
-    /// Ties are broken by the content, for a reproducible result.
+    /// Returns the rank of a row. Of several entries of a community in an hour the highest rank is
+    /// kept: the one fetched last. The content breaks ties, for a reproducible result.
     fn rank(&self, row: &Row) -> (i64, Reverse<Status>, Option<i64>, [u8; 16]) {
         let digest = self.intern.interned(row.profile).digest;
         (row.fetched, Reverse(row.status), row.nodes, digest)
@@ -352,7 +352,7 @@ impl Writer {
         }
     }
 
-    /// Known files change no entries, but their remarks would be repeated.
+    /// Records the files. Known files change no entries, but their remarks would be repeated.
     fn write_files(&self) -> rusqlite::Result<ForeignWrites> {
         let mut known = ForeignWrites::default();
         let mut file = self.store.prepare_cached(

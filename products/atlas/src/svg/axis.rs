@@ -26,7 +26,7 @@ pub(super) fn inside(canvas: &Canvas, area: Area, scale: &Scale, unit: &str) -> 
     }
 }
 
-/// The axis of values: a line across for each number.
+/// Draws the axis of values: a horizontal line for each number.
 pub(super) fn values(canvas: &mut Canvas, area: Area, scale: &Scale, unit: &str) {
     let y = |value: f64| {
         area.bottom - (value - scale.least) / (scale.most - scale.least) * area.height()
@@ -61,7 +61,7 @@ fn label(canvas: &Canvas, tick: f64, unit: &str) -> String {
     }
 }
 
-/// The axis of time, and the line of zero.
+/// Draws the axis of time, and the line of zero.
 pub(super) fn times(canvas: &mut Canvas, area: Area, zero: f64) {
     let (from, to) = (canvas.from, canvas.to);
     let x = |hour: i64| area.left + (hour - from) as f64 / (to - from) as f64 * area.width();

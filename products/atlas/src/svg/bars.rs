@@ -195,7 +195,7 @@ fn row(
     canvas.ink.0.push_str("</g>");
 }
 
-/// The first three.
+/// Summarises the first three bars.
 fn gist(canvas: &Canvas, shown: &[(&Bar, f64)]) -> String {
     let first: Vec<String> = (shown.iter().take(3))
         .map(|(bar, value)| {

@@ -74,7 +74,7 @@ impl Step {
     }
 }
 
-/// Times between two hours, as many as have room.
+/// Returns times between two hours, as many as fit.
 pub(super) fn ticks(from: i64, to: i64, width: f64, language: Language) -> Vec<Tick> {
     let hours = to.saturating_sub(from).max(1) as f64;
     let fits = |step: &Step| width / hours * step.hours() as f64 >= step.room();
@@ -164,7 +164,7 @@ pub(super) fn point(hour: i64, by: Unit, language: Language) -> String {
     }
 }
 
-/// The hours that an axis can have: whole years of the calendar that is used here.
+/// Returns the possible hours of an axis: whole years of this calendar.
 pub(super) fn bounded(from: i64, to: i64) -> (i64, i64) {
     let (least, most) = (
         hour_of(Date::constant(-9000, 1, 1)),

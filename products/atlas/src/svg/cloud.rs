@@ -109,7 +109,7 @@ fn place<'a>(all: &[(&'a Bar, f64)], area: Area) -> Vec<Word<'a>> {
     best
 }
 
-/// The size at which a text is as wide as a word may be.
+/// Returns the size at which a text has the maximum width.
 fn largest(text: &str, area: Area) -> f64 {
     area.width() * WIDEST / (width(text, 1.0) + BLANK)
 }

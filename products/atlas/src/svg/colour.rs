@@ -239,7 +239,7 @@ fn listed(key: &str) -> Option<(usize, usize)> {
     Some((place % PARTS, place / PARTS % ROUNDS))
 }
 
-/// FNV-1a: stable, unlike the standard library's hash.
+/// Computes FNV-1a: stable, unlike the standard library's hash.
 pub(super) fn hash(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);

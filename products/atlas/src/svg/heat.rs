@@ -109,7 +109,7 @@ impl Grid {
         }
     }
 
-    /// The lines around all that is at least `level` (marching squares).
+    /// Returns the lines around all cells of at least `level` (marching squares).
     fn contour(&self, level: f64, view: &View) -> Path {
         // Path from an edge of a cell to the next. Edge 2n leads from node n right, 2n + 1 down.
         let mut next = vec![usize::MAX; self.wide * self.high * 2];

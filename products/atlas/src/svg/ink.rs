@@ -92,7 +92,7 @@ impl Path {
     }
 }
 
-/// A length as text.
+/// Formats a length.
 pub(super) fn length(value: f64) -> String {
     let mut text = String::new();
     push(&mut text, tenths(value), false);

@@ -23,7 +23,7 @@ pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
     text.to_owned()
 }
 
-/// A text in lines that have room, `most` at most: the last one is cut.
+/// Wraps a text into at most `most` lines: the last one is truncated.
 pub(super) fn wrap(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -176,7 +176,7 @@ fn bands(lines: &Lines, shown: &[&Entry]) -> Vec<Band> {
     bands
 }
 
-/// The series, as finely as their room in bytes allows.
+/// Returns the series, as finely as their limit in bytes allows.
 fn fitting(
     canvas: &Canvas,
     shown: &[&Entry],

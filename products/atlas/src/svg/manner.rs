@@ -44,7 +44,7 @@ pub(super) fn hatch(style: Style, slot: Slot) -> Option<usize> {
     }
 }
 
-/// The attributes of a band's inside.
+/// Returns the attributes of a band's inside.
 pub(super) fn inside(canvas: &Canvas, entry: &Entry) -> String {
     match entry.hatch {
         Some(hatch) => hatched(entry.slot, hatch),
@@ -57,7 +57,7 @@ pub(super) fn hatched(slot: Slot, hatch: usize) -> String {
     format!(" fill=\"url(#{})\"", pattern(slot, hatch))
 }
 
-/// The id of a hatch.
+/// Returns the id of a hatch.
 fn pattern(slot: Slot, hatch: usize) -> String {
     format!("{ID}-h{hatch}-{}", slot.paint.name())
 }
@@ -140,7 +140,7 @@ pub(super) fn dash(entry: &Entry) -> &'static str {
     DASHES[entry.slot.round % ROUNDS]
 }
 
-/// A mark: of each shape one, all as large to the eye.
+/// Draws a mark: one of each shape, all of equal visual size.
 pub(super) fn mark(nth: usize, x: f64, y: f64) -> String {
     const SHAPES: [&str; 9] = [
         "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",

@@ -136,7 +136,7 @@ fn projection(points: &[Point]) -> Projection {
     Projection::World((middle / STEP).round().min(4.0) * STEP)
 }
 
-/// Land, and borders upon it.
+/// Draws land, and borders on it.
 fn ground(canvas: &mut Canvas, view: &View) {
     let mut land = Path::default();
     let projection = view.projection;
@@ -200,7 +200,7 @@ fn sparse(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     kept
 }
 
-/// The part of a polygon that is within a rectangle (Sutherland and Hodgman).
+/// Returns the part of a polygon within a rectangle (Sutherland and Hodgman).
 fn clip(ring: &[(f64, f64)], area: &Area) -> Vec<(f64, f64)> {
     // Distance of a point to each edge, positive inside.
     let edges: [&dyn Fn((f64, f64)) -> f64; 4] = [
@@ -231,7 +231,7 @@ fn clip(ring: &[(f64, f64)], area: &Area) -> Vec<(f64, f64)> {
     ring
 }
 
-/// The part of a line that is within a rectangle (Liang and Barsky).
+/// Returns the part of a line within a rectangle (Liang and Barsky).
 fn cut(from: (f64, f64), to: (f64, f64), area: &Area) -> Option<((f64, f64), (f64, f64))> {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let (mut first, mut last) = (0f64, 1f64);
@@ -301,7 +301,7 @@ fn names(canvas: &mut Canvas, view: &View, places: &[Place], radius: &dyn Fn(f64
     }
 }
 
-/// A text that can be read upon anything.
+/// Draws a text that is readable on any background.
 fn halo(canvas: &mut Canvas, at: (f64, f64), size: f64, text: &str) {
     let stroke = canvas.stroke("", Paint::Ground);
     canvas.ink.put(format_args!(

@@ -17,7 +17,7 @@ pub(super) fn sane(value: f64) -> Option<f64> {
     }
 }
 
-/// `12,000`, `3.5`, `−4`; in German `12.000`, `3,5`.
+/// Formats a number: `12,000`, `3.5`, `−4`; in German `12.000`, `3,5`.
 pub(super) fn number(value: f64, language: Language) -> String {
     let digits = match value.abs() {
         value if value >= 100.0 => 0,
@@ -88,8 +88,8 @@ pub(super) struct Scale {
     pub(super) ticks: Vec<f64>,
 }
 
-/// An axis from zero, or from below it, to a round number that is not below `most`, with some
-/// `count` round numbers on it.
+/// Returns an axis from zero, or from below it, to a round number that is not below `most`, with
+/// some `count` round numbers on it.
 pub(super) fn scale(least: f64, most: f64, count: usize) -> Scale {
     let (mut least, mut most) = (least.min(0.0), most.max(0.0));
     if most - least <= 0.0 {

@@ -117,7 +117,7 @@ fn marks(canvas: &Canvas, odd: &[Odd], area: Area) -> Vec<Mark> {
     marks
 }
 
-/// "October 2019: 250,000 (3 hours)".
+/// Returns a text such as "October 2019: 250,000 (3 hours)".
 fn says_of(canvas: &Canvas, mark: &Mark) -> String {
     let (by, language) = (canvas.figure.by, canvas.language);
     let mut when = calendar::point(mark.first.at, by, language);

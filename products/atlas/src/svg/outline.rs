@@ -61,7 +61,7 @@ impl Projection {
     }
 }
 
-/// `by`: the parts of a degree that its numbers are.
+/// Parses an outline. `by`: its numbers are in 1/`by` degrees.
 fn read(text: &str, by: f64) -> Outline {
     let mut outline = Outline {
         land: Vec::new(),
@@ -92,8 +92,8 @@ fn places(line: &str, by: f64) -> Vec<Degrees> {
     places
 }
 
-/// Lambert's azimuthal equal-area projection around 52° N, 10° E, as the European Union's offices
-/// use it (EPSG 3035), upon a sphere.
+/// Projects a position: Lambert's azimuthal equal-area projection around 52° N, 10° E, as used by
+/// the European Union's offices (EPSG 3035), on a sphere.
 pub(super) fn project(latitude: f64, longitude: f64) -> Flat {
     let (north, east) = (latitude.to_radians(), (longitude - 10.0).to_radians());
     let (sin, cos) = 52f64.to_radians().sin_cos();

@@ -47,7 +47,7 @@ impl View {
     }
 }
 
-/// A view for tests, of a pixel for each two kilometres.
+/// Builds a view for tests, with a pixel per two kilometres.
 #[cfg(test)]
 pub(super) fn sample(area: Area) -> View {
     View {
@@ -102,7 +102,7 @@ pub(super) fn view(places: &[Place], area: Area, projection: Projection) -> View
     }
 }
 
-/// The rectangle around places, without the outermost on each side.
+/// Returns the rectangle around places, without the outermost on each side.
 fn bounds(places: impl Iterator<Item = Flat>, without: usize) -> (Flat, Flat) {
     let (mut x, mut y): (Vec<f64>, Vec<f64>) = places.unzip();
     x.sort_by(f64::total_cmp);

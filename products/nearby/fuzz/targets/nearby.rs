@@ -14,7 +14,7 @@ use nearby::village::{Handshake, Secret};
 static KEY: LazyLock<Arc<Key>> =
     LazyLock::new(|| Arc::new(Key::from_seed(&[1; 32]).expect("any seed")));
 
-/// Untrusted bytes, at either end of a handshake.
+/// Passes untrusted bytes to either end of a handshake.
 fn shake(octets: &[u8]) {
     let secret = Secret::new([1; 32]);
     let called = Handshake::answer(&secret, Arc::clone(&KEY));

@@ -31,7 +31,7 @@ impl Error {
     }
 }
 
-/// The adapter of that name, or that address.
+/// Returns the adapter with that name or address.
 pub async fn find(session: &bluer::Session, name: &str) -> Result<Adapter, Error> {
     let refused = |error| Error::Refused(name.to_owned(), "open", error);
     let mut others = Vec::new();
@@ -61,7 +61,7 @@ pub async fn part(adapter: &Adapter, address: Address) -> bluer::Result<()> {
     }
 }
 
-/// An adapter is switched on, which BlueZ may not do at once.
+/// Switches an adapter on, which BlueZ may not do at once.
 pub async fn switch_on(adapter: &Adapter) -> bluer::Result<()> {
     let mut tries = 0;
     loop {

@@ -176,12 +176,12 @@ async fn open(
     Ok(())
 }
 
-/// Bytes of a frame on a link that can so much.
+/// Returns the bytes of a frame for an MTU.
 pub fn octets(mtu: usize) -> usize {
     mtu.saturating_sub(3).clamp(crate::v2::FRAME, LONGEST)
 }
 
-/// Each write is acknowledged before the next.
+/// Writes the frames; each write is acknowledged before the next.
 async fn write_each(
     link: u32,
     message: Characteristic,

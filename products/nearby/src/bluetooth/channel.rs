@@ -59,7 +59,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// PSM that others read to open a channel.
+    /// Returns the PSM that others read to open a channel.
     pub fn number(&self) -> i32 {
         i32::from(self.psm)
     }
@@ -142,7 +142,7 @@ pub async fn call(
     }
 }
 
-/// The number of a channel, as it is read: others than these are for other things.
+/// Parses the number of a channel: numbers outside this range have other uses.
 fn psm(octets: &[u8]) -> Option<u16> {
     let number = i32::from_be_bytes(octets.try_into().ok()?);
     let psm = u16::try_from(number).ok()?;
@@ -240,7 +240,7 @@ where
     S: AsyncRead + AsyncWrite + Send + 'static,
     G: Gatt,
 {
-    /// Frames are written, until the connection ends.
+    /// Writes frames, until the connection ends.
     pub async fn run(mut self) {
         let mut channel: Option<Channel<S>> = None;
         let late = tokio::time::sleep(UNHEARD);

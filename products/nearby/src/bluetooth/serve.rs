@@ -40,7 +40,7 @@ fn octets(mtu: usize) -> usize {
     super::call::octets(mtu.saturating_sub(2))
 }
 
-/// The services of these formats.
+/// Builds the services of these formats.
 pub fn application(
     speaks: &LocalDevice,
     numbers: &ConnectionIds,
@@ -356,8 +356,8 @@ impl Ends {
             .send_if_modified(|it| std::mem::replace(it, hushed) != hushed);
     }
 
-    /// Older BlueZ (5.66 is one) has one socket for all subscribers, and sends each notification to
-    /// all: so only one peer may call, and this side calls the others.
+    /// Disconnects callers. Older BlueZ (5.66 is one) has one socket for all subscribers, and sends
+    /// each notification to all: so only one peer may call, and this side calls the others.
     async fn let_go(&mut self) {
         self.strangers.retain(|(since, address, _)| {
             let stays = since.elapsed() < UNHEARD;

@@ -92,7 +92,7 @@ impl Input {
         }
     }
 
-    /// The line is done: gives it, and begins another one.
+    /// Takes the finished line, and begins another one.
     pub fn take(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
         (self.at, self.shown) = (0, None);

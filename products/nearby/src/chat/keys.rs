@@ -26,7 +26,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// `None` for keys without a meaning here.
+    /// Converts a key event. `None`: a key without a meaning here.
     pub fn of(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;

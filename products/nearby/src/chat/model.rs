@@ -82,7 +82,7 @@ pub struct Chat {
 }
 
 impl Chat {
-    /// Lines, the oldest first.
+    /// Returns the lines, the oldest first.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter()
     }
@@ -239,7 +239,7 @@ impl Chat {
         }
     }
 
-    /// The line that is typed is done.
+    /// Handles the end of the typed line.
     pub fn enter(&mut self, now: u64) -> Option<Action> {
         self.scrolled = 0;
         let line = self.input.take();
@@ -273,7 +273,7 @@ impl Chat {
         }
     }
 
-    /// `/to ID`, `/to ID TEXT`, `/to all`.
+    /// Handles `/to ID`, `/to ID TEXT`, `/to all`.
     fn turn(&mut self, rest: &str, now: u64) -> Option<Action> {
         let (whom, text) = match rest.split_once(char::is_whitespace) {
             Some((whom, text)) => (whom, text.trim()),

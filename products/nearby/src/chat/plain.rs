@@ -130,7 +130,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Outcome> {
     Ok(ended)
 }
 
-/// A message in one line.
+/// Formats a message in one line.
 fn line(message: &Message) -> String {
     let text = harmless(&message.text).replace('\n', " ");
     format!("{} {}  {text}", clock(message.time), message.sender)

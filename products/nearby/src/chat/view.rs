@@ -70,7 +70,7 @@ pub fn outcome(message: &Message, signs: bool) -> (String, Tone) {
     (text, tone)
 }
 
-/// An entry in rows of so many columns.
+/// Splits an entry into rows of the given width.
 pub fn rows(
     chat: &Chat,
     entry: &Entry,

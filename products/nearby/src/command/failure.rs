@@ -40,7 +40,8 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// The socket may be open to a group, but only these users get answers, as with weir's.
+/// Returns the failure of a refused user. The socket may be open to a group, but only these users
+/// get answers, as with weir's.
 fn not_allowed(at: &str) -> Failure {
     Failure(
         format!("only root and the user of weir-nearby may connect to {at}"),

@@ -1,6 +1,6 @@
 //! Errors with their causes.
 
-/// An error with all its causes.
+/// Formats an error with all its causes.
 pub fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -47,7 +47,7 @@ impl Link {
         }
     }
 
-    /// The format that is spoken.
+    /// Returns the format of the connection.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -78,17 +78,17 @@ impl Link {
 pub struct Links(BTreeMap<u32, Link>);
 
 impl Links {
-    /// A connection is there.
+    /// Adds a connection.
     pub fn insert(&mut self, number: u32, link: Link) {
         self.0.insert(number, link);
     }
 
-    /// A connection is over.
+    /// Removes a connection.
     pub fn remove(&mut self, number: u32) -> Option<Link> {
         self.0.remove(&number)
     }
 
-    /// A connection.
+    /// Returns a connection.
     pub fn get(&self, number: u32) -> Option<&Link> {
         self.0.get(&number)
     }
@@ -103,19 +103,19 @@ impl Links {
         self.0.values().map(Link::format)
     }
 
-    /// Addresses to which there are connections by Bluetooth.
+    /// Returns the addresses of connections by Bluetooth.
     pub fn addresses(&self) -> BTreeSet<bluer::Address> {
         self.0.values().filter_map(Link::address).collect()
     }
 
-    /// Connections by Bluetooth that others made.
+    /// Returns connections by Bluetooth that other devices opened.
     pub fn callers(&self) -> Vec<(u32, bluer::Address)> {
         let others = self.0.iter().filter(|(_, it)| !it.caller);
         let others = others.filter_map(|(number, it)| Some((*number, it.address()?)));
         others.collect()
     }
 
-    /// Connections by Bluetooth.
+    /// Returns the connections by Bluetooth.
     pub fn by_bluetooth(&self) -> Vec<u32> {
         let all = self.0.iter().filter(|(_, it)| it.format != Format::Ip);
         all.map(|(number, _)| *number).collect()

@@ -63,7 +63,7 @@ impl Mailbox {
         self.room.handle(self.now(), event)
     }
 
-    /// The next frame of a connection.
+    /// Returns the next frame of a connection.
     pub fn next(&mut self, link: u32, out: &mut Vec<Action>) -> Option<Vec<u8>> {
         self.room.next(self.now(), link, out)
     }
@@ -207,7 +207,7 @@ impl Mailbox {
         self.room.delivery_mut().keep_all()
     }
 
-    /// Ends, after all is kept.
+    /// Ends, after all messages are stored.
     pub fn end(&mut self) {
         let now = self.now();
         self.queue.remember(now, self.room.delivery().remembered());
@@ -220,7 +220,7 @@ impl Mailbox {
         self.before += millis;
     }
 
-    /// The number of the next message.
+    /// Returns the number of the next message.
     #[cfg(test)]
     pub fn next_number(&mut self) -> u64 {
         self.queue.next_number(0)

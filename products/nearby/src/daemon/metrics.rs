@@ -92,7 +92,7 @@ impl Counts {
         }
     }
 
-    /// A peer wrote so much.
+    /// Adds bytes that a peer wrote.
     pub fn read(&mut self, format: Format, octets: usize) {
         *self.read.entry(format.name()).or_default() += octets as u64;
     }

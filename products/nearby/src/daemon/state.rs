@@ -73,12 +73,12 @@ impl State {
         })))
     }
 
-    /// The adapter, while it is there.
+    /// Returns the adapter, while it is available.
     pub fn bluetooth(&self) -> Option<Rc<Bluetooth>> {
         self.0.borrow().bluetooth.clone()
     }
 
-    /// The adapter is there again.
+    /// Handles an adapter that is available again.
     pub fn begin(&self, bluetooth: Bluetooth) {
         let mut inner = self.0.borrow_mut();
         inner.mailbox.room_mut().anew(Some(bluetooth.address().0));
@@ -403,7 +403,7 @@ impl Inner {
         }
     }
 
-    /// A connection is over.
+    /// Handles the end of a connection.
     fn close(&mut self, link: u32) {
         if let Some(closed) = self.links.remove(link) {
             info!(address = %closed.place(), format = closed.format().name(), "connection closed");

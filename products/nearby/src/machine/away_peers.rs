@@ -94,7 +94,8 @@ pub struct DelayedStore {
 }
 
 impl AwayPeers {
-    /// `known`: peers known before, and their last contact; `sequence`: the last one of a message.
+    /// Creates the list. `known`: peers known before, and their last contact; `sequence`: the last
+    /// one of a message.
     pub fn new(known: impl IntoIterator<Item = (Id, u64)>, sequence: u64) -> Self {
         let mut known: Vec<(Id, u64)> = known.into_iter().collect();
         known.sort_unstable_by_key(|(_, seen)| std::cmp::Reverse(*seen));
@@ -105,7 +106,7 @@ impl AwayPeers {
         }
     }
 
-    /// The next place.
+    /// Returns the next sequence.
     pub fn next(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence

@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Frames may have so many bytes from now on; of v1 they are as they are.
+    /// Sets the maximum bytes of frames; frames of v1 stay as they are.
     pub fn frames_of(&mut self, octets: usize) {
         if let Kind::V2(link) = &mut self.kind {
             link.frames_of(octets);
@@ -241,7 +241,7 @@ impl Connection {
         }
     }
 
-    /// The other wrote something.
+    /// Handles bytes from the other side.
     pub fn heard(&mut self, now: u64, octets: &[u8]) -> Vec<link::Event> {
         self.busy = now;
         self.heard = now;

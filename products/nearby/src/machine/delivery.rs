@@ -128,7 +128,7 @@ impl Delivery {
         }
     }
 
-    /// A connection ended: it was by this format, and nothing is known of these messages.
+    /// Handles the end of a connection of this format: the outcome of these messages is unknown.
     pub fn parted(
         &mut self,
         now: u64,
@@ -154,7 +154,7 @@ impl Delivery {
         is_new
     }
 
-    /// An answer of its own.
+    /// Sends an own answer.
     pub fn answer(&mut self, now: u64, id: Id, octets: &[u8], out: &mut Vec<Action>) {
         self.passed += 1;
         self.answered += 1;
@@ -244,7 +244,7 @@ impl Delivery {
         }
     }
 
-    /// A message that is of use now or never waits for a peer.
+    /// Adds a message to a peer that is useful now or never.
     fn give(
         &mut self,
         now: u64,

@@ -14,22 +14,22 @@ pub const LINKS: usize = 32;
 pub struct Links(BTreeMap<u32, Connection>);
 
 impl Links {
-    /// A connection is there.
+    /// Adds a connection.
     pub fn insert(&mut self, number: u32, connection: Connection) {
         self.0.insert(number, connection);
     }
 
-    /// A connection is over.
+    /// Removes a connection.
     pub fn remove(&mut self, number: u32) -> Option<Connection> {
         self.0.remove(&number)
     }
 
-    /// A connection.
+    /// Returns a connection.
     pub fn get(&self, number: u32) -> Option<&Connection> {
         self.0.get(&number)
     }
 
-    /// A connection that something happens to.
+    /// Returns a connection for changes.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Connection> {
         self.0.get_mut(&number)
     }
@@ -111,7 +111,7 @@ impl Links {
         self.by_ip().filter_map(Connection::peer).collect()
     }
 
-    /// Connections that are not by IP.
+    /// Returns the number of connections other than by IP.
     pub fn by_bluetooth(&self) -> usize {
         self.0.len() - self.by_ip().count()
     }

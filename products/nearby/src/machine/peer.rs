@@ -181,7 +181,7 @@ impl Peer {
         true
     }
 
-    /// Bytes that wait, or are in a connection.
+    /// Returns the bytes of waiting messages, and of those in a connection.
     pub fn octets(&self) -> usize {
         let given = self.given.values().map(|(_, it)| it);
         let all = given.chain(&self.waiting);
@@ -208,7 +208,8 @@ impl Peer {
         message.sequence.filter(|_| message.kept)
     }
 
-    /// A connection ended, and nothing is known of these: they wait again, before all others.
+    /// Handles the end of a connection with messages of unknown outcome: they wait again, before
+    /// all others.
     pub fn back(&mut self, numbers: &[u64]) {
         let back = numbers.iter().filter_map(|it| self.given.remove(it));
         let mut back: Vec<(u64, PendingMessage)> = back.collect();
@@ -254,7 +255,7 @@ impl Peer {
         all.any(|it| it.sequence == Some(sequence))
     }
 
-    /// Records whether a received message is stored.
+    /// Records whether a message in memory is also stored.
     pub fn keeps(&mut self, sequence: u64, is: bool) {
         if let Some(message) = self.of(sequence) {
             message.kept = is;

@@ -50,7 +50,7 @@ impl SeenMessages {
         new
     }
 
-    /// The sums of all, the oldest first.
+    /// Returns the sums of all messages, the oldest first.
     pub fn all(&self) -> impl Iterator<Item = [u8; 16]> {
         self.order.iter().copied()
     }

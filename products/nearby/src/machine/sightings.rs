@@ -184,13 +184,13 @@ impl Sightings {
         self.calling
     }
 
-    /// Addresses that are known.
+    /// Returns the number of known addresses.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.seen.len()
     }
 
-    /// The adapter's address.
+    /// Returns the adapter's address.
     #[cfg(test)]
     pub fn address(&self) -> Address {
         self.address

@@ -14,7 +14,7 @@ pub fn write(sums: impl Iterator<Item = [u8; SUM]>) -> Vec<u8> {
     [&MAGIC[..], &check, &sums].concat()
 }
 
-/// The sums in a file; none if it is not one.
+/// Returns the sums in a file; `None`: not such a file.
 pub fn read(all: &[u8]) -> Option<Vec<[u8; SUM]>> {
     let (check, sums) = all.strip_prefix(MAGIC)?.split_first_chunk::<4>()?;
     let (sums, rest) = sums.as_chunks::<SUM>();

@@ -12,7 +12,7 @@ use crate::machine::Message;
 /// Names in a folder that are read, at most.
 const NAMES: usize = 65_536;
 
-/// The name of a message's file.
+/// Returns the name of a message's file.
 pub fn place_name(place: u64) -> String {
     format!("{place:016x}")
 }
@@ -25,7 +25,7 @@ pub fn gone(done: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The names in a folder, in order.
+/// Returns the names in a folder, in order.
 pub fn names(folder: &Path) -> Vec<(String, PathBuf)> {
     let all = match fs::read_dir(folder) {
         Ok(all) => all,
@@ -72,7 +72,7 @@ fn open(path: &Path) -> io::Result<(fs::File, u64)> {
     }
 }
 
-/// Number, time and size of a file.
+/// Reads number, time and size of a file.
 pub fn read_head(path: &Path) -> Result<(Option<u64>, u64, u64), ReadError> {
     let (file, size) = open(path)?;
     let mut head = Vec::new();
@@ -81,7 +81,7 @@ pub fn read_head(path: &Path) -> Result<(Option<u64>, u64, u64), ReadError> {
     Ok((number, since, size))
 }
 
-/// The message in a file.
+/// Reads the message in a file.
 pub fn read(path: &Path) -> Result<Message, ReadError> {
     let (file, _) = open(path)?;
     let mut all = Vec::new();

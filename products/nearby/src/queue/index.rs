@@ -58,7 +58,7 @@ impl Index {
         }
     }
 
-    /// A message is there.
+    /// Adds a message.
     pub fn add(&mut self, id: Id, sequence: u64, entry: Entry) {
         let all = self.peers.entry(id).or_default();
         if all.insert(sequence, entry).is_some() {
@@ -71,7 +71,7 @@ impl Index {
         }
     }
 
-    /// A message is there no longer. Gives whether it was.
+    /// Removes a message. Returns true if it existed.
     pub fn remove(&mut self, id: Id, sequence: u64) -> bool {
         let Some(all) = self.peers.get_mut(&id) else {
             return false;
@@ -90,7 +90,7 @@ impl Index {
         was
     }
 
-    /// Bytes that all takes.
+    /// Returns the total bytes.
     #[cfg(test)]
     pub fn total(&self) -> u64 {
         self.total
@@ -122,7 +122,7 @@ impl Index {
             .map(|(sequence, entry)| (*sequence, entry.size))
     }
 
-    /// A message, if it is there.
+    /// Returns a message, if it exists.
     pub fn get(&self, id: Id, sequence: u64) -> Option<DroppedMessage> {
         let entry = self.peers.get(&id)?.get(&sequence)?;
         Some(lost(id, sequence, entry))

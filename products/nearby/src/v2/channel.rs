@@ -73,7 +73,7 @@ impl Reader {
     }
 }
 
-/// A frame as a channel carries it.
+/// Encodes a frame for a channel.
 pub fn written(frame: &[u8]) -> Vec<u8> {
     [&(frame.len() as u32).to_be_bytes()[..], frame].concat()
 }

@@ -191,7 +191,7 @@ fn number<const COUNT: usize>(octets: &[u8]) -> Result<([u8; COUNT], &[u8]), Err
 }
 
 impl Part {
-    /// Four parts are written as none, and that is one bit more of the number.
+    /// Parses the part. Four parts are encoded as zero, with one more bit of the number.
     fn read(octet: u8) -> Result<Option<Self>, Error> {
         let [of, count, index] = [octet >> 4, octet >> 2 & 3, octet & 3];
         let count = if count == 0 { 4 } else { count };
@@ -203,7 +203,8 @@ impl Part {
         }
     }
 
-    /// With four parts the lowest bit of `of` is set as well, so only an odd number survives.
+    /// Encodes the part. With four parts the lowest bit of `of` is set as well, so only an odd
+    /// number survives.
     fn octet(&self) -> u8 {
         let four = u8::from(self.count == 4) << 4;
         self.of << 4 | four | (self.count & 3) << 2 | self.index

@@ -228,7 +228,7 @@ impl Inbox {
         self.whole.get(&queue).filter(|_| is_past)
     }
 
-    /// A message begins, and those that would have been before it.
+    /// Begins a message, and the missing messages before it.
     fn begin(&mut self, now: u64, queue: u8, told: &mut Vec<InboxEvent>) {
         let last = self.last.unwrap_or((queue + QUEUES - 2) % QUEUES + 1);
         if is_ahead(last, queue) {
@@ -287,7 +287,7 @@ impl Inbox {
         told.into_iter().filter_map(reply).collect()
     }
 
-    /// The connection ends: messages that were whole, and waited for others.
+    /// Handles the end of the connection: returns complete messages that waited for others.
     pub fn end(&mut self) -> Vec<InboxEvent> {
         self.slots.retain(|_, slot| slot.whole.is_some());
         let mut told = Vec::new();
@@ -329,7 +329,7 @@ impl Inbox {
         }
     }
 
-    /// A whole message is given out, a part when all others are there.
+    /// Delivers a whole message, and a part as soon as all other parts have arrived.
     fn join(&mut self, first: &First, octets: Vec<u8>, told: &mut Vec<InboxEvent>) {
         let Some(part) = first.part else {
             told.push(InboxEvent::Message(first.from, octets));

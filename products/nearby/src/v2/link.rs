@@ -135,7 +135,7 @@ impl Link {
         self.outbox.send(number, priority, octets)
     }
 
-    /// The next frame: asked for when the connection takes one.
+    /// Returns the next frame, when the connection accepts one.
     pub fn next(&mut self, now: u64) -> Option<Vec<u8>> {
         let (times, last) = self.introduced;
         // The first introduction may be lost without notice.

@@ -125,7 +125,7 @@ impl Outbox {
         }
     }
 
-    /// Frames may have so many bytes from now on. Messages that are under way stay as they are.
+    /// Sets the maximum bytes of frames. Messages in progress are unchanged.
     pub fn frames_of(&mut self, octets: usize) {
         self.frame = octets.clamp(FRAME, channel::FRAME);
     }
@@ -156,7 +156,7 @@ impl Outbox {
         }
     }
 
-    /// Bytes of a message, or part, at most: of as many chunks as there may be.
+    /// Returns the maximum bytes of a message, or part: the maximum number of chunks.
     fn most(&self) -> usize {
         let all = self.frame - FIRST + usize::from(MOST - 1) * (self.frame - OTHER);
         all.min(PART)
@@ -384,7 +384,7 @@ impl Outbox {
         Some((number, false))
     }
 
-    /// The connection ends: numbers of messages that nothing is known of.
+    /// Handles the end of the connection: returns the numbers of messages with unknown outcome.
     pub fn end(self) -> Vec<u64> {
         let sent = self.slots.values().map(|slot| slot.message.number);
         let waiting = self.waiting.values().flatten().map(|it| it.number);

@@ -237,7 +237,7 @@ fn builder(secret: &Secret) -> Result<Builder<'_>, snow::Error> {
         .prologue(PROLOGUE)
 }
 
-/// The next message of the pattern, with its length.
+/// Returns the next message of the pattern, with its length.
 fn write(state: &mut HandshakeState) -> Result<Vec<u8>, HandshakeError> {
     let mut out = vec![0; LENGTH + MESSAGE];
     let length = state.write_message(&[], &mut out[LENGTH..])?;

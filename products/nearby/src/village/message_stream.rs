@@ -212,7 +212,7 @@ impl MessageStream {
         event.into_iter().collect()
     }
 
-    /// The link is closed: messages that nothing is known of, in order.
+    /// Closes the link: returns messages with unknown outcome, in order.
     pub fn end(self) -> Vec<u64> {
         self.under_way.into_iter().map(|it| it.1).collect()
     }

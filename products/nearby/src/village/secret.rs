@@ -30,7 +30,7 @@ impl Secret {
         Self(octets)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub(super) fn octets(&self) -> &[u8; 32] {
         &self.0
     }

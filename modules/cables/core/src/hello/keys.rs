@@ -70,7 +70,7 @@ impl MeshKey {
         self.network
     }
 
-    /// The VXLAN that all nodes put this mesh into where they have to: 24 bits, and not 0.
+    /// Returns the VXLAN of this mesh on all nodes that need one: 24 bits, and not 0.
     pub fn vxlan(&self) -> u32 {
         self.vxlan
     }

@@ -96,7 +96,7 @@ impl Window {
         }
     }
 
-    /// Hours, days or months in a row.
+    /// Numbers hours, days or months consecutively.
     fn number(&self, moment: Moment) -> i64 {
         match self.unit {
             HistoryUnit::Hour => moment.seconds().div_euclid(3600),
@@ -125,8 +125,7 @@ mod tests {
         Some(text.parse().expect("a date"))
     }
 
-    /// Of so many periods before the one that runs, those that are meant; and all of these were
-    /// asked for.
+    /// Returns the selected periods among `length` periods before the current one.
     fn meant(window: Window, first: u64, length: u64, offset: i32) -> Vec<u64> {
         let (from, to) = window.asked(NOW);
         let numbers = 0..400u64;

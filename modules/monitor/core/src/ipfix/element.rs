@@ -31,7 +31,7 @@ impl Element {
         }
     }
 
-    /// An element of ntop's.
+    /// Creates an element of ntop's.
     const fn ntop(number: u16, length: u16) -> Self {
         Self {
             enterprise: NTOP,

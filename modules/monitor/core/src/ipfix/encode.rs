@@ -132,7 +132,7 @@ pub(super) fn text(out: &mut Vec<u8>, text: &str) {
     out[start] = (out.len() - start - 1) as u8;
 }
 
-/// Half of a round trip in milliseconds, rounded up: 0 is not measured.
+/// Returns half of a round trip in milliseconds, rounded up: 0 means not measured.
 fn half(micros: Option<u32>) -> u32 {
     micros.map_or(0, |micros| micros.max(1).div_ceil(2_000))
 }
@@ -141,8 +141,8 @@ fn number(out: &mut Vec<u8>, value: u64) {
     out.extend(value.to_be_bytes());
 }
 
-/// An address that is not of the field's family is written as zeroes: the record's length is the
-/// template's, whatever was given.
+/// Writes an address. An address of another family than the field's is written as zeroes: the
+/// record's length is always the template's.
 fn address(out: &mut Vec<u8>, address: Option<IpAddr>, field: Element) {
     match (address, field.length) {
         (Some(IpAddr::V4(address)), 4) => out.extend(address.octets()),

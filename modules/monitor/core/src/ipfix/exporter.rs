@@ -215,8 +215,8 @@ impl Exporter {
         });
     }
 
-    /// The name of the interface with this ifIndex. It is exported at the next refresh, and at each
-    /// after it.
+    /// Sets the name of the interface with this ifIndex. The name is exported at the next refresh,
+    /// and at each later refresh.
     pub fn interface(&mut self, index: u32, name: &str) {
         let room = self.interfaces.len() < INTERFACE_LIMIT || self.interfaces.contains_key(&index);
         if room && encode::is_printable(name) {

@@ -53,7 +53,7 @@ impl Draft {
         self.length == 0
     }
 
-    /// Bytes that the whole message would have with a record of `length` of template `id`, and
+    /// Returns the length of the whole message with a record of `length` of template `id`, and
     /// `announcement` if it comes first.
     pub fn length_with(&self, id: u16, length: usize, announcement: Option<&Template>) -> usize {
         let set = match self.sets.iter().any(|(have, _)| *have == id) {
@@ -101,7 +101,7 @@ impl Draft {
         self.contents += contents;
     }
 
-    /// The message, and how many records it has. Nothing is left in the draft.
+    /// Returns the message, and its number of records. The draft is empty afterwards.
     pub fn finish(&mut self, domain: u32, sequence: u32, now: u64) -> (Message, u32) {
         let draft = std::mem::take(self);
         let length = HEADER + draft.length;

@@ -85,7 +85,7 @@ const VIEWS: [View; 5] = [
 const FLOWS: usize = 2 * LAYERS.len() * 4 * VIEWS.len();
 
 impl Shape {
-    /// All there are; the position of one is [`Shape::index`].
+    /// Returns all shapes; the position of a shape is [`Shape::index`].
     pub fn all() -> impl Iterator<Item = Shape> {
         let flows = (0..FLOWS).map(|index| {
             let (rest, view) = (index / VIEWS.len(), index % VIEWS.len());
@@ -107,7 +107,7 @@ impl Shape {
         ])
     }
 
-    /// Position in [`Shape::all`].
+    /// Returns the position in [`Shape::all`].
     pub fn index(self) -> usize {
         match self {
             Shape::Flow(flow) => {
@@ -266,7 +266,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The one for `shape`.
+    /// Creates the template for `shape`.
     pub fn new(shape: Shape) -> Self {
         Self {
             id: FIRST + shape.index() as u16,
@@ -275,7 +275,7 @@ impl Template {
         }
     }
 
-    /// Number of the set in which it is announced.
+    /// Returns the number of the set that announces the template.
     pub fn set(&self) -> u16 {
         if self.scopes == 0 {
             TEMPLATE_SET

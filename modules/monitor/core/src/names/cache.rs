@@ -65,7 +65,7 @@ impl Names {
 
     /// Returns the name by which `client` resolved a remote end's address. `at` is the start of the
     /// flow, so that a flow keeps its name when the address later gets another name. A name from
-    /// the flow itself ([`Learned::FlowName`]) has precedence.
+    /// the flow itself ([`NameObservation::FlowName`]) has precedence.
     pub fn remote_name(&self, client: Client, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
         self.remote.name(client, address, at)
     }

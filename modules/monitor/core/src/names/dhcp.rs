@@ -38,8 +38,8 @@ pub struct Message {
     pub kind: MessageType,
     /// Hardware address of the client.
     pub mac: Mac,
-    /// Name of the device (option 12; else the first label of option 81); in an [`Kind::Ack`], the
-    /// server's name for the device.
+    /// Name of the device (option 12; else the first label of option 81); in an
+    /// [`MessageType::Ack`], the server's name for the device.
     pub name: Option<String>,
     /// The address that it is given, asks for (option 50), or has.
     pub address: Option<Ipv4Addr>,

@@ -41,7 +41,7 @@ pub fn ethers(file: &[u8]) -> NameFile {
     })
 }
 
-/// A line of `/etc/hosts` without its comment.
+/// Parses a line of `/etc/hosts` without its comment.
 pub(super) fn line(line: &str) -> Option<Vec<NameEntry>> {
     let mut fields = line.split_ascii_whitespace();
     let Some(address) = fields.next() else {

@@ -57,7 +57,7 @@ pub fn read(first: &[u8]) -> Outcome<String> {
     Outcome::NeedMore
 }
 
-/// `example.org:8080` without `:8080`.
+/// Returns `example.org` for `example.org:8080`.
 fn without_port(host: &[u8]) -> &[u8] {
     match host.iter().rposition(|&octet| octet == b':') {
         Some(colon) if host[colon + 1..].iter().all(u8::is_ascii_digit) => &host[..colon],

@@ -114,8 +114,8 @@ fn entry(mac: Option<Mac>, addresses: Vec<IpAddr>, name: Option<&str>) -> Vec<Na
         .collect()
 }
 
-/// The Ethernet address in a DHCPv6 client's identifier, if it has one (RFC 8415, 11.2 and 11.4):
-/// not always that of the device that it speaks through, but nearly always.
+/// Returns the Ethernet address in a DHCPv6 client's identifier, if it has one (RFC 8415, 11.2 and
+/// 11.4): usually, but not always, the address of the sending device.
 fn of_duid(digits: &str) -> Option<Mac> {
     let duid = octets(digits)?;
     let mac = match *duid.first_chunk()? {

@@ -97,7 +97,8 @@ impl Announcement {
     }
 }
 
-/// A host sends from its link-local address and announces its global ones.
+/// Returns true for another scope: a host sends from its link-local address and announces its
+/// global ones.
 fn another_scope(told: IpAddr, source: IpAddr) -> bool {
     match (told, source) {
         (IpAddr::V6(told), IpAddr::V6(source)) => {
@@ -107,14 +108,14 @@ fn another_scope(told: IpAddr, source: IpAddr) -> bool {
     }
 }
 
-/// The name of a host below `.local`, without that.
+/// Returns the name of a host below `.local`, without that suffix.
 fn local(name: &[u8]) -> Option<String> {
     let name = name.strip_suffix(b".local")?;
     // A host has a single label. Names of several labels are services.
     (!name.contains(&b'.')).then(|| text::device(name))?
 }
 
-/// The address in `7.2.0.192.in-addr.arpa` (RFC 1035, 3.5) or `….ip6.arpa` (RFC 3596, 2.5).
+/// Returns the address in `7.2.0.192.in-addr.arpa` (RFC 1035, 3.5) or `….ip6.arpa` (RFC 3596, 2.5).
 fn reverse(owner: &[u8]) -> Option<IpAddr> {
     let owner = std::str::from_utf8(owner).ok()?;
     if let Some(digits) = owner.strip_suffix(".in-addr.arpa") {

@@ -51,7 +51,7 @@ pub(super) struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// The address, if it is a record of one.
+    /// Returns the address, if the record contains one.
     pub(super) fn address(&self) -> Option<IpAddr> {
         match self.kind {
             A => <[u8; 4]>::try_from(self.data)
@@ -135,7 +135,7 @@ impl<'a> Message<'a> {
         Ok(name)
     }
 
-    /// The name with which a record's data begins.
+    /// Returns the name at the start of a record's data.
     pub(super) fn name_at(&self, data: &[u8]) -> Result<Vec<u8>, Malformed> {
         // Compression counts from the message's start, so the place of the data in it is wanted.
         let start = (data.as_ptr() as usize).wrapping_sub(self.whole.as_ptr() as usize);
@@ -191,7 +191,7 @@ impl<'a> Message<'a> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    /// A name as labels.
+    /// Returns a name as labels.
     pub(crate) fn labels(name: &str) -> Vec<u8> {
         let mut octets = Vec::new();
         for label in name.split('.').filter(|label| !label.is_empty()) {
@@ -212,7 +212,7 @@ pub(super) mod tests {
         octets
     }
 
-    /// A message with these flags, a question if there is a name for it, and answers.
+    /// Builds a message with these flags, a question if a name is given, and answers.
     pub(crate) fn message(flags: u16, question: &[u8], answers: &[Vec<u8>]) -> Vec<u8> {
         let mut octets = vec![0x12, 0x34];
         octets.extend(flags.to_be_bytes());

@@ -66,7 +66,7 @@ impl NameFile {
     }
 }
 
-/// Hexadecimal digits without separators.
+/// Parses hexadecimal digits without separators.
 pub(super) fn octets(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     pairs

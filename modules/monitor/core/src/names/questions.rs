@@ -35,7 +35,7 @@ impl Questions {
         self.0.len()
     }
 
-    /// A station asks.
+    /// Records a query of a station.
     pub(super) fn ask(&mut self, flow: FlowKey, mac: Mac, question: Question, now: Millis) {
         let asked = Asked {
             mac,

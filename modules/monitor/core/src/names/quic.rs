@@ -55,7 +55,7 @@ static VERSIONS: [Version; 2] = [
     },
 ];
 
-/// The first packets of one client. Holds at most [`super::gather::LIMIT`] bytes and a little.
+/// The first packets of one client. Holds at most [`super::reassembly::LIMIT`] bytes and a little.
 #[derive(Clone, Debug, Default)]
 pub struct Initials {
     /// The connection ID that the keys are from. Later packets may bear the server's.
@@ -218,7 +218,7 @@ impl Keys {
     }
 }
 
-/// HKDF-Expand-Label without context (RFC 8446, 7.1).
+/// Computes HKDF-Expand-Label without context (RFC 8446, 7.1).
 fn expand(secret: &Prk, label: &[u8], out: &mut [u8]) -> Option<()> {
     let length = u16::try_from(out.len()).ok()?.to_be_bytes();
     let label_length = [u8::try_from(6 + label.len()).ok()?];
@@ -226,7 +226,7 @@ fn expand(secret: &Prk, label: &[u8], out: &mut [u8]) -> Option<()> {
     secret.expand(&info, Length(out.len())).ok()?.fill(out).ok()
 }
 
-/// A number of variable length (RFC 9000, 16).
+/// Parses a number of variable length (RFC 9000, 16).
 fn variable(cursor: &mut Cursor<'_>) -> Option<u64> {
     let first = cursor.u8()?;
     let mut value = u64::from(first & 0x3f);

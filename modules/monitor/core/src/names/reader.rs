@@ -38,7 +38,7 @@ pub struct PacketMeta {
 }
 
 impl PacketMeta {
-    /// Reads the headers of a packet seen at `place` (see [`Conversation::place`]).
+    /// Reads the headers of a packet seen at `place` (see [`FlowKey::observation_point`]).
     pub fn new(
         place: u64,
         mac: Mac,
@@ -164,7 +164,7 @@ impl Reader {
     }
 
     /// Reads one packet. `payload` is behind the UDP or TCP header, and may be cut to
-    /// [`Kind::longest`]. `now` is any clock that does not go back.
+    /// [`SampleKind::longest`]. `now` is any clock that does not go back.
     pub fn packet(
         &mut self,
         meta: &PacketMeta,

@@ -36,7 +36,7 @@ struct TimedName {
 }
 
 impl RemoteNames {
-    /// At most this many.
+    /// Creates a table of at most `most` names.
     pub(super) fn new(most: usize) -> Self {
         Self {
             told: Bounded::new(most),
@@ -59,7 +59,7 @@ impl RemoteNames {
         self.learn((client, address), TimedName::new(name, ttl, now));
     }
 
-    /// `client` itself says so, as by TLS.
+    /// Records a name that `client` itself sent, as by TLS.
     pub(super) fn said(&mut self, client: Client, address: IpAddr, name: &Arc<str>, now: Millis) {
         self.learn((client, address), TimedName::new(name, 0, now));
     }

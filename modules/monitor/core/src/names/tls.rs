@@ -133,7 +133,8 @@ fn fields(body: &[u8], found: &mut Found) -> Option<()> {
     Some(())
 }
 
-/// The host in a server name extension. Types other than `host_name` (0) were never defined.
+/// Returns the host in a server name extension. Types other than `host_name` (0) were never
+/// defined.
 fn server_name(data: &[u8]) -> Option<String> {
     let mut list = Cursor(Cursor(data).behind_u16()?);
     if list.u8()? != 0 {
@@ -142,8 +143,8 @@ fn server_name(data: &[u8]) -> Option<String> {
     text::host(list.behind_u16()?)
 }
 
-/// The first name in an ALPN extension, if it is plain text. Those that begin with 0x?a 0x?a are
-/// grease (RFC 8701).
+/// Returns the first name in an ALPN extension, if the name is plain text. Names that begin with
+/// 0x?a 0x?a are GREASE (RFC 8701).
 fn first_protocol(data: &[u8]) -> Option<String> {
     let mut list = Cursor(Cursor(data).behind_u16()?);
     loop {
@@ -158,7 +159,7 @@ fn first_protocol(data: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A ClientHello with these extensions.
+    /// Builds a ClientHello with these extensions.
     fn client_hello(extensions: &[(u16, &[u8])]) -> Vec<u8> {
         let mut body = vec![3, 3];
         body.extend([7; 32]);

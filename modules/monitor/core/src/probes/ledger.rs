@@ -46,7 +46,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// `room`: records that the kernel's table takes. This never holds more than twice as many.
+    /// Creates a ledger. `room`: records of the kernel's table. The ledger never holds more than
+    /// twice as many.
     pub fn new(room: usize) -> Self {
         Self {
             room,

@@ -76,8 +76,8 @@ pub enum LabelValues {
 }
 
 impl Label {
-    /// The words by number. `kernel`: those of an enumeration of the running kernel, by its name
-    /// and the prefix to leave away.
+    /// Returns the names by number. `kernel`: those of an enumeration of the running kernel, by its
+    /// name and the prefix to remove.
     pub fn words(
         &self,
         kernel: impl FnOnce(&str, &str) -> BTreeMap<u32, String>,

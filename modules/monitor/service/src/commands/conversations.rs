@@ -184,8 +184,8 @@ pub(crate) fn station(conversation: &Conversation) -> &str {
     device_name(conversation).unwrap_or(&conversation.station)
 }
 
-/// The other end, by name where it has one: `example.org:443`, `198.51.100.1:443`; in at most so
-/// many columns, unless it is an address.
+/// Returns the remote end, by name if known: `example.org:443`, `198.51.100.1:443`; at most
+/// `longest` columns, unless it is an address.
 pub(crate) fn remote(conversation: &Conversation, longest: usize) -> String {
     let name = conversation
         .remote_name
@@ -203,7 +203,7 @@ pub(crate) fn remote(conversation: &Conversation, longest: usize) -> String {
     format!("{name}{port}")
 }
 
-/// An address with its port, where there is one.
+/// Returns an address with its port, if it has one.
 pub(crate) fn socket(address: &str, port: u16) -> String {
     match (address.parse::<IpAddr>(), port) {
         (_, 0) => sanitize(address),
@@ -212,7 +212,7 @@ pub(crate) fn socket(address: &str, port: u16) -> String {
     }
 }
 
-/// Name of the protocol, or its number (IANA).
+/// Returns the name of the protocol, or its number (IANA).
 pub(crate) fn protocol(conversation: &Conversation) -> String {
     match (conversation.protocol, conversation.protocol_number) {
         (Some(protocol), _) => protocol.to_string(),

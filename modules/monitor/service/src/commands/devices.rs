@@ -166,7 +166,7 @@ fn sort(devices: &mut [Device], by: SortArg) {
     }
 }
 
-/// Bytes that crossed no uplink, both ways.
+/// Returns the bytes that crossed no uplink, in both directions.
 pub(crate) fn in_the_lan(device: &Device) -> u64 {
     let lan = &device.lan;
     lan.received.bytes.saturating_add(lan.sent.bytes)
@@ -176,7 +176,7 @@ fn sum(rate: Rate) -> u64 {
     rate.received.saturating_add(rate.sent)
 }
 
-/// The longer wait, microseconds.
+/// Returns the longer round trip, microseconds.
 fn longest(latency: &Latency) -> u64 {
     let wait = latency.lan.unwrap_or(0.0).max(latency.wan.unwrap_or(0.0));
     // Negative and endless ones become the ends of the range.
@@ -286,7 +286,7 @@ pub(crate) fn through(uplink: &MeteredPort) -> (u64, u64) {
     (uplink.rate.sent, uplink.rate.received)
 }
 
-/// `tv (Anna)`: name and owner.
+/// Returns name and owner: `tv (Anna)`.
 fn name(device: &Device) -> Option<String> {
     let owner = device.owner.as_ref().map(|owner| format!("({owner})"));
     let parts: Vec<&str> = device
@@ -308,7 +308,7 @@ fn vendor(device: &Device) -> Cell {
     }
 }
 
-/// `192.168.1.7 +2`: the first address, and how many others there are.
+/// Returns the first address, and the number of others: `192.168.1.7 +2`.
 fn address(device: &Device) -> Option<String> {
     let first = device.addresses.first()?;
     Some(match device.addresses.len() - 1 {
@@ -338,7 +338,7 @@ fn seen(when: u64, now: u64) -> String {
 mod tests {
     use super::*;
 
-    /// A device that has nothing else.
+    /// Builds a device without other properties.
     pub(super) fn device(mac: &str, name: Option<&str>, address: &str) -> Device {
         Device {
             mac: mac.into(),

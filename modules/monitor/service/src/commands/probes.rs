@@ -124,7 +124,7 @@ fn histogram(probe: &Probe, record: &ProbeRecord) -> Vec<String> {
     ]
 }
 
-/// A row for each record: port, device, label where the probe has one, and then its numbers.
+/// Prints a row for each record: port, device, label if the probe has one, and its numbers.
 fn table<const N: usize>(
     probe: &Probe,
     columns: [(&str, Align); N],
@@ -148,7 +148,7 @@ fn table<const N: usize>(
     table.finish(output)
 }
 
-/// A value in its unit: times in the unit that fits them.
+/// Formats a value in its unit: times in a suitable unit.
 fn value(number: u64, unit: &str) -> String {
     match unit {
         "microseconds" => match number {

@@ -80,7 +80,7 @@ impl Choices {
         (choices, devices::labels(&effective))
     }
 
-    /// The folder in which it is written.
+    /// Returns the folder of the file.
     pub fn folder(&self) -> Option<PathBuf> {
         self.file.as_ref().map(persisted::Writer::folder)
     }
@@ -177,7 +177,7 @@ fn begins(path: &Path) -> bool {
     read.is_ok() && octets == *HEADER.as_bytes()
 }
 
-/// The file's text.
+/// Returns the file's text.
 fn text(labels: &BTreeMap<Mac, Label>) -> String {
     let mut text = HEADER.to_owned();
     for (mac, label) in labels {

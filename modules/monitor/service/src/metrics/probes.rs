@@ -99,7 +99,8 @@ fn sums(probe: &Probe) -> Sums<'_> {
     sums
 }
 
-/// A number with so many decimal places, without zeros at its end: no float, which would round it.
+/// Formats a number with so many decimal places, without trailing zeros: not as a float, which
+/// would round the number.
 fn shown(number: u64, places: Option<usize>) -> String {
     let Some(places) = places else {
         return number.to_string();

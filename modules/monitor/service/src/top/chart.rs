@@ -38,7 +38,7 @@ pub(super) fn draw(
     }
 }
 
-/// The most of the whole minute.
+/// Returns the maximum of the whole minute.
 pub(super) fn most(minute: &Minute, of: fn(Sample) -> u64) -> u64 {
     minute
         .iter()

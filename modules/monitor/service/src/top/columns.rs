@@ -32,11 +32,11 @@ pub(super) trait Column: Copy + PartialEq + 'static {
     const SORTS: &'static [Self];
     /// Returns the layout of the column.
     fn layout(self) -> ColumnLayout;
-    /// Order of two rows: the lesser row comes first.
+    /// Compares two rows: the lesser row comes first.
     fn order(self, a: &Self::Row, b: &Self::Row) -> Ordering;
 
-    /// The columns that fit, from left to right, and their widths, without one that would say the
-    /// same in each row. A column of space lies between two.
+    /// Returns the columns that fit, from left to right, and their widths, without a column that is
+    /// equal in each row. A column of space separates two columns.
     fn fitting(width: u16, without: Option<Self>) -> Vec<(Self, u16)> {
         let mut left = width;
         let mut chosen: Vec<(Self, u16)> = Vec::new();

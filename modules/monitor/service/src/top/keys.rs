@@ -24,7 +24,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// `None` for all that means nothing here.
+    /// Converts a key event. `None`: a key without a meaning here.
     pub(super) fn of(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;

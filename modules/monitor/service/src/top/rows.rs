@@ -19,7 +19,7 @@ pub(super) struct ListPosition<C, I> {
 }
 
 impl<C: Copy + PartialEq, I: Clone + PartialEq> ListPosition<C, I> {
-    /// At the top.
+    /// Creates the list, positioned at the top.
     pub(super) fn new(sort: C) -> Self {
         Self {
             sort,
@@ -63,7 +63,7 @@ impl<C: Copy + PartialEq, I: Clone + PartialEq> ListPosition<C, I> {
         chosen.unwrap_or(self.at).min(rows.len().saturating_sub(1))
     }
 
-    /// The row that is chosen.
+    /// Returns the selected row.
     pub(super) fn chosen(&self, rows: &[I]) -> Option<I> {
         rows.get(self.at(rows)).cloned()
     }

@@ -29,7 +29,7 @@ impl Sample {
         }
     }
 
-    /// Both ways together.
+    /// Returns the sum of both directions.
     pub(super) fn both(self) -> u64 {
         u64::from(self.down) + u64::from(self.up)
     }
@@ -77,7 +77,7 @@ impl Samples {
         }
     }
 
-    /// All uplinks together.
+    /// Returns the sum of all uplinks.
     pub(super) fn uplinks(&self) -> &Minute {
         &self.uplinks
     }

@@ -341,7 +341,7 @@ impl State {
         self.next = now;
     }
 
-    /// Devices to list, in order.
+    /// Returns the devices to list, in order.
     pub(super) fn listed(&self) -> Vec<&Device> {
         let all = self.devices.iter().flat_map(|answer| &answer.devices);
         let fits = |device: &&Device| {
@@ -352,7 +352,7 @@ impl State {
         listed
     }
 
-    /// Conversations to list, in order.
+    /// Returns the conversations to list, in order.
     pub(super) fn listed_conversations(&self) -> Vec<&Conversation> {
         let all = self
             .conversations

@@ -92,7 +92,8 @@ fn title(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) {
     pen.text(corner, &format!(" {word} "), style, false);
 }
 
-/// Down and up through the uplinks, or of the device that is shown. Gives the rows taken.
+/// Draws downloads and uploads of the uplinks, or of the selected device. Returns the number of
+/// used rows.
 fn charts(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> u16 {
     let rows = match area.height {
         0..12 => 0,
@@ -167,7 +168,7 @@ fn uplinks(state: &State) -> String {
     }
 }
 
-/// A list's heading, and where its rows go.
+/// Draws a list's heading, and returns the area of its rows.
 fn heading<C: Column, I: Clone + PartialEq>(
     place: &ListPosition<C, I>,
     (charset, without): (Charset, Option<C>),

@@ -29,10 +29,11 @@ pub enum LockError {
     Rules(String),
 }
 
-/// Locks, from now on and at each boot. `text`: of [`Lock::file`]. Direct connections end.
+/// Locks the clients, from now on and at each boot. `text`: from [`Lock::file`]. Direct connections
+/// end.
 ///
 /// # Errors
-/// Nothing is locked, or the state is as before.
+/// After an error, no device is locked, or the old lock stays.
 pub async fn lock(file: &Path, text: &str) -> Result<(), LockError> {
     let failed = |source| LockError::File {
         file: file.to_owned(),

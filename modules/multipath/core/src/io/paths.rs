@@ -164,7 +164,7 @@ impl Paths {
         self.joining.iter().any(|(joins, _)| *joins == address)
     }
 
-    /// A path's new subflows begin as backups.
+    /// Creates a path's new subflows as backups.
     fn join(&mut self, address: IpAddr) {
         self.joining.retain(|(joins, _)| *joins != address);
         self.joining.push((address, Instant::now() + JOIN));

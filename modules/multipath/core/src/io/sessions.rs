@@ -288,7 +288,7 @@ impl Sessions {
         }
     }
 
-    /// Warns, at most once a minute, that another router came with a line.
+    /// Warns, at most once a minute, that another router used a line.
     pub fn refused(&self, id: KeyId, from: SocketAddr) {
         let now = Instant::now();
         let mut known = self.write();

@@ -203,8 +203,8 @@ impl Capacity {
 mod tests {
     use super::*;
 
-    /// A path of a rate, with a queue without end: half a second of samples with always something
-    /// to send.
+    /// Simulates a path of a rate, with an endless queue: half a second of samples, with packets to
+    /// send at any time.
     fn run(capacity: &mut Capacity, carries: u64, foreign: Micros, from: Micros, seconds: u64) {
         let mut waiting = 0u64;
         for turn in 0..seconds * 10 {

@@ -57,13 +57,13 @@ struct Configuration {
 }
 
 impl Configuration {
-    /// File of the lock.
+    /// Returns the file of the lock.
     fn lock(&self) -> PathBuf {
         file(self.config.as_deref().unwrap_or(Path::new(DEFAULT_FILE)))
     }
 }
 
-/// Path of the lock's file: in the folder of the configuration.
+/// Returns the path of the lock's file: in the folder of the configuration.
 pub fn file(config: &Path) -> PathBuf {
     config.with_file_name("lock.nft")
 }

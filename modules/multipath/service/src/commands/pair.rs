@@ -65,7 +65,7 @@ mod listening {
 
     use multipath_core::traffic_policy::{Ports, Transport};
 
-    /// A TCP socket that listens (`TCP_LISTEN`), or a UDP socket that is not connected
+    /// Returns the state of a listening TCP socket (`TCP_LISTEN`), or of an unconnected UDP socket
     /// (`TCP_CLOSE`).
     fn state(transport: Transport) -> &'static str {
         match transport {

@@ -87,12 +87,12 @@ pub fn of_set(set: &SetContent, most: usize) -> Result<Prefixes, SetProblem> {
     Ok(found)
 }
 
-/// The kernel lists a range as its first address and the one behind its last; a range up to the
-/// very last address has no end element.
+/// Converts ranges to prefixes. The kernel lists a range as its first address and the one after its
+/// last; a range up to the highest address has no end element.
 ///
 /// An end may be missing because the element expired while the set was read: such a range would
-/// reach up to the next one. An open range counts as whole only if the range is the last of a set
-/// that time does not change, and is one prefix, as in 224.0.0.0/3.
+/// reach up to the next one. An open range counts as complete only if the range is the last of a
+/// set without timeouts, and is one prefix, as in 224.0.0.0/3.
 fn ranges(mut points: Vec<(u128, &Element)>, bits: u32, found: &mut Prefixes) {
     points.sort_by_key(|(number, element)| (*number, !element.end));
     let mut open: Option<(u128, &Element)> = None;
@@ -128,7 +128,7 @@ fn ranges(mut points: Vec<(u128, &Element)>, bits: u32, found: &mut Prefixes) {
     }
 }
 
-/// The fewest prefixes that make up a range, both ends being in it.
+/// Splits a range, including both ends, into the fewest prefixes.
 fn cover(mut first: u128, end: u128, bits: u32, mut each: impl FnMut(Prefix)) {
     loop {
         let mut free = first.trailing_zeros().min(bits);

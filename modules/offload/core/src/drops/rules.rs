@@ -140,8 +140,8 @@ impl Rules {
         if enough { Ok(()) } else { Err(why) }
     }
 
-    /// A statement that makes it uncertain whether a packet is routed by the destination it came
-    /// with: the first one found.
+    /// Returns the first statement that makes it uncertain whether a packet is routed by its
+    /// original destination.
     pub fn redirects(&self) -> Option<String> {
         const STATEMENTS: [&str; 10] = [
             "dnat", "snat", "redirect", "tproxy", "queue", "xt", "fwd", "dup", "synproxy", "flow",
@@ -196,7 +196,7 @@ fn chain_drops<'a>(
     Err(why)
 }
 
-/// `saddr @set`.
+/// Returns true for `saddr @set`.
 fn is_source(expression: &Value, name: &str) -> bool {
     let Some(condition) = expression.get("match") else {
         return false;
@@ -239,7 +239,7 @@ fn drops(expressions: &[Value], name: &str, ports: &[String]) -> Result<(), Opti
     }
 }
 
-/// The devices of `iifname "a"` or `iifname { "a", "b" }`.
+/// Returns the devices of `iifname "a"` or `iifname { "a", "b" }`.
 fn named(expression: &Value) -> Option<Vec<String>> {
     let condition = expression.get("match")?;
     if !matches!(text(condition, "op"), Some("==" | "in")) {

@@ -90,7 +90,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Weir sends nothing by this port, for this reason.
+/// Makes weir send nothing by this port, for this reason.
 fn send_nothing(plan: &mut PortPlan, reason: PortReason) {
     (plan.egress, plan.ppp_egress, plan.bridges) = (false, false, false);
     let of = Use::Out;

@@ -347,7 +347,7 @@ impl<'a> Router<'a> {
             || self.conduits.contains(&device.link.index)
     }
 
-    /// Reason that forbids a hook on the conduit of a switch.
+    /// Returns the reason that forbids a hook on the conduit of a switch.
     fn conduit(&self, device: &Device<'_>) -> Option<PortReason> {
         if !self.is_conduit(device) {
             return None;
@@ -370,7 +370,8 @@ impl<'a> Router<'a> {
         (master.link.kind == "bridge").then_some(master)
     }
 
-    /// Reason that forbids bridging frames from this member to other members of the bridge.
+    /// Returns the reason that forbids bridging frames from this member to other members of the
+    /// bridge.
     fn against_bridging(&self, device: &Device<'_>, bridge: &Device<'_>) -> Option<PortReason> {
         let (Some(facts), Some(settings)) = (bridge.facts, bridge.link.bridge) else {
             return Some(PortReason::NotLookedAt);
@@ -393,12 +394,12 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The address that frames for this router have at a lowest device.
+    /// Returns the address of frames for this router at a lowest device.
     fn mac(&self, link: &Link) -> Option<Mac> {
         self.bridge(link).map_or(link.mac, |bridge| bridge.link.mac)
     }
 
-    /// Reason that forbids any hook on a lowest device.
+    /// Returns the reason that forbids any hook on a lowest device.
     fn obstacle(
         &self,
         device: &Device<'_>,

@@ -43,7 +43,7 @@ pub fn shaper(qdiscs: &[Listed]) -> Option<String> {
     })
 }
 
-/// The qdisc of a device that nothing may pass by, in words; empty where it is not known.
+/// Returns the qdisc of a device that no packet may bypass, in words; empty if unknown.
 pub fn kept(link: &Link, facts: &PortFacts) -> Option<String> {
     if PASSABLE.contains(&link.qdisc.as_str()) {
         facts.shaper.clone()

@@ -55,7 +55,7 @@ pub(super) fn choose_transmit(
     }
 }
 
-/// Reason that forbids sending frames of XDP programs to this port.
+/// Returns the reason that forbids sending frames of XDP programs to this port.
 fn against(device: &Device<'_>, hook: Hook, fastest: &Fastest) -> Option<PortReason> {
     let (link, facts) = (device.link, device.facts?);
     if let Some(qdisc) = kept(link, facts) {

@@ -90,7 +90,7 @@ impl Area {
             && self.marks.is_empty()
     }
 
-    /// Intersection of both areas.
+    /// Returns the intersection of both areas.
     pub(super) fn and(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.families &= other.families;
@@ -140,7 +140,7 @@ impl Area {
         self
     }
 
-    /// Narrowed by one condition.
+    /// Narrows the area by one condition.
     pub(super) fn asking<'a>(
         mut self,
         left: &Value,
@@ -350,7 +350,8 @@ fn end(field: Option<&str>) -> End {
     }
 }
 
-/// The values on the right of a condition: one, or those of a set. `None`: too many, or not known.
+/// Returns the values on the right of a condition: one, or those of a set. `None`: too many, or
+/// unknown.
 fn values(right: &Value) -> Option<Vec<&Value>> {
     let all = match right.get("set").unwrap_or(right) {
         Value::Array(all) => all.iter().map(element).collect(),
@@ -456,7 +457,7 @@ fn family(value: &Value) -> Option<u8> {
     }
 }
 
-/// A condition on the connection mark, or on one that was restored from it.
+/// Returns a condition on the connection mark, or on a mark that was restored from it.
 fn mark(left: &Value, values: &[&Value], negated: bool, marks: &Marks) -> Option<MarkTest> {
     let number = |value: &&Value| u32::try_from(value.as_u64()?).ok();
     let (mask, connection) = mark_of(left)?;

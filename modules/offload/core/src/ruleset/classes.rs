@@ -348,7 +348,7 @@ const ELSEWHERE: [&str; 16] = [
     "udplite", "hbh", "frag", "rt",
 ];
 
-/// The class of one name from one source.
+/// Returns the class of one name from one source.
 pub(super) fn class(source: &str, name: &str) -> Class {
     let row = TABLE
         .iter()

@@ -44,7 +44,7 @@ fn key(object: &Value, name: &str) -> Option<Key> {
     Some([text("family")?, text("table")?, text(name)?])
 }
 
-/// The chains where a packet may be before conntrack.
+/// Returns the chains that a packet may pass before conntrack.
 fn early(objects: &[Value]) -> HashSet<Key> {
     let is_early = |chain: &&Value| {
         let prerouting = chain.get("hook").and_then(Value::as_str) == Some("prerouting");

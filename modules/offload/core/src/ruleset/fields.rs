@@ -58,7 +58,7 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.error(name, "expected a number"))
     }
 
-    /// A string or an array of strings; none when left out.
+    /// Parses a string or an array of strings; empty if left out.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, RulesetError> {
         match self.map.get(name) {
             None => Ok(Vec::new()),

@@ -74,7 +74,7 @@ fn mask(left: &Value) -> Option<Option<u8>> {
     mask(inner).map(|known| Some(known? & bits(by)?))
 }
 
-/// `flags & mask == right`.
+/// Evaluates `flags & mask == right`.
 fn equal(mask: u8, right: &Value) -> Answer {
     match bits(right) {
         None => Answer::Varies,
@@ -84,7 +84,7 @@ fn equal(mask: u8, right: &Value) -> Answer {
     }
 }
 
-/// `flags & mask & right != 0`.
+/// Evaluates `flags & mask & right != 0`.
 fn any(mask: u8, right: &Value) -> Answer {
     match bits(right).map(|bits| bits & mask) {
         Some(bits) if bits & SET != 0 => Answer::Always,

@@ -82,7 +82,7 @@ impl Marks {
         }
     }
 
-    /// After a statement.
+    /// Returns the marks after a statement.
     fn written(&self, write: Write) -> Self {
         let mut now = self.clone();
         match write {
@@ -167,7 +167,7 @@ fn asks(expression: &Value) -> bool {
     })
 }
 
-/// The bits that a condition asks to be 0 in the packet's mark.
+/// Returns the bits that a condition requires to be 0 in the packet's mark.
 fn zero(expression: &Value) -> Option<u32> {
     let asked = expression.get("match")?;
     let (mask, connection) = mark_of(asked.get("left")?)?;
@@ -176,7 +176,7 @@ fn zero(expression: &Value) -> Option<u32> {
     (zero && !connection).then_some(mask)
 }
 
-/// The bits of a mark that an expression is, and whether of the connection's.
+/// Returns the bits of a mark in an expression, and true if the mark is the connection's.
 pub(super) fn mark_of(value: &Value) -> Option<(u32, bool)> {
     if let Some([inner, mask]) = operands(value, "&") {
         let (known, connection) = mark_of(inner)?;
@@ -221,7 +221,7 @@ pub(super) fn write(expression: &Value) -> Option<Write> {
     }
 }
 
-/// The bits of the connection's mark that may be others when this is written into it.
+/// Returns the bits of the connection's mark that may change when this value is written into it.
 fn connection_bits(value: &Value) -> u32 {
     let bits = || {
         let [kept, more] = operands(value, "^").or_else(|| operands(value, "|"))?;

@@ -22,7 +22,8 @@ pub(super) struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// A chain of a device, ingress (also in family inet) or egress; or one of bridges.
+    /// Returns the kind of a chain of a device, ingress (also in family inet) or egress; or of
+    /// bridges.
     pub(super) fn at_device(&self) -> Option<Kind> {
         match self.hook {
             Some("ingress") => Some(Kind::IngressChain),
@@ -254,13 +255,13 @@ impl<'a> Ruleset<'a> {
         })
     }
 
-    /// The rules of a chain.
+    /// Returns the rules of a chain.
     pub(super) fn rules_of(&self, chain: Key<'a>) -> impl Iterator<Item = &Rule<'a>> {
         let places = self.rules.get(&chain).into_iter().flatten();
         places.filter_map(|place| self.rule(*place))
     }
 
-    /// The chains that packets of established, forwarded connections enter at.
+    /// Returns the chains that packets of established, forwarded connections enter first.
     pub(super) fn entries(&self) -> Vec<Key<'a>> {
         let entries = self.objects.iter().filter_map(|object| match object {
             Object::Chain(chain) if chain.entry() => {
@@ -353,7 +354,7 @@ impl<'a> Ruleset<'a> {
         reached
     }
 
-    /// The chains that a rule leads to.
+    /// Returns the target chains of a rule.
     pub(super) fn leads(&self, rule: &Rule<'a>) -> Vec<Key<'a>> {
         let (family, table) = (rule.home.family, rule.home.table);
         let mut found = Vec::new();
@@ -368,7 +369,7 @@ impl<'a> Ruleset<'a> {
         found.into_iter().map(|(target, _)| target).collect()
     }
 
-    /// The chains that a rule leads to, and which flows it leads there. `None`: none.
+    /// Returns the target chains of a rule, with the flows that reach each. `None`: no flow.
     fn steps(&self, rule: &Rule<'a>) -> Vec<(Key<'a>, Option<Area>)> {
         let (family, table) = (rule.home.family, rule.home.table);
         let mut found = Vec::new();
@@ -396,7 +397,7 @@ impl<'a> Ruleset<'a> {
         found
     }
 
-    /// The flows that the first expressions of a rule ask for.
+    /// Returns the flows that the first expressions of a rule match.
     pub(super) fn area(&self, rule: &Rule<'a>, asked: usize) -> Option<Area> {
         let named = self.named(rule.home.family, rule.home.table);
         let area = Area::of_family(rule.home.family);
@@ -404,13 +405,13 @@ impl<'a> Ruleset<'a> {
         Some(area.asking_all(&rule.expressions[..asked], &named, marks))
     }
 
-    /// The sets of a table by their names.
+    /// Looks up the sets of a table by name.
     fn named(&self, family: &'a str, table: &'a str) -> impl Fn(&str) -> Option<&'a Value> + '_ {
         move |name| self.sets.get(&(family, table, name)).copied()
     }
 
-    /// The chains that an expression may jump or go to, through maps too: then with the keys that
-    /// lead there.
+    /// Returns the chains that an expression may jump or go to, through maps too: then with the
+    /// keys that lead there.
     fn targets(
         &self,
         value: &'a Value,

@@ -21,8 +21,8 @@ pub(super) struct Sight<'a> {
 /// an element is subject to these statements, too.
 pub(super) type Kept<'a, 'f> = &'f dyn Fn(&'a str) -> &'f [&'a Value];
 
-/// The statements of a rule that must see each packet, or are worth knowing; each kind once, with
-/// where it was found.
+/// Returns the statements of a rule that must see each packet, or deserve a notice; each kind once,
+/// with its position.
 pub(super) fn scan<'a>(expressions: &'a [Value], kept: Kept<'a, '_>) -> Vec<Sight<'a>> {
     let mut found: Vec<Sight<'a>> = Vec::new();
     for (place, statement) in expressions.iter().enumerate() {
@@ -52,7 +52,7 @@ pub(super) fn scan<'a>(expressions: &'a [Value], kept: Kept<'a, '_>) -> Vec<Sigh
     found
 }
 
-/// The statements that a rule adds to elements of a named set, with the set's name.
+/// Returns the statements that a rule adds to elements of a named set, with the set's name.
 pub(super) fn keeping(statement: &Value) -> Option<(&str, &Value)> {
     let (name, inner) = single(statement)?;
     if !matches!(name, "set" | "map") {
@@ -70,8 +70,8 @@ pub(super) fn each(statements: &Value) -> &[Value] {
     }
 }
 
-/// Position where a rule acts on a packet that its expressions up to `place` match. `None`: the
-/// rule only counts.
+/// Returns the position where a rule acts on a packet that its expressions up to `place` match.
+/// `None`: the rule only counts.
 fn effect(expressions: &[Value], place: usize) -> Option<usize> {
     let named = |value: &Value| -> Option<(String, bool)> {
         let (name, inner) = value.as_object()?.iter().next()?;
@@ -216,7 +216,7 @@ fn stateful(kind: Kind) -> bool {
     )
 }
 
-/// A field of a packet.
+/// Returns the class of a packet's field.
 fn field(payload: &Value) -> Class {
     let word = |name| payload.get(name).and_then(Value::as_str);
     if payload.get("tunnel").is_some() {
@@ -236,7 +236,7 @@ fn field(payload: &Value) -> Class {
     }
 }
 
-/// The only field of an object, such as `{"match": …}`.
+/// Returns the only field of an object, such as `{"match": …}`.
 pub(super) fn single(value: &Value) -> Option<(&str, &Value)> {
     let (name, inner) = value.as_object()?.iter().next()?;
     Some((name, inner))
@@ -246,7 +246,7 @@ fn key(value: &Value) -> Option<&str> {
     value.get("key").and_then(Value::as_str)
 }
 
-/// Kind of the field that a `mangle` statement writes.
+/// Returns the kind of the field that a `mangle` statement writes.
 fn written(target: &Value) -> Option<Kind> {
     if let Some(ct) = target.get("ct") {
         return (key(ct) == Some("zone")).then_some(Kind::Zone);
@@ -336,7 +336,7 @@ pub(super) enum Way<'a> {
     Open,
 }
 
-/// The way of established packets at a rule.
+/// Returns the path of established packets at a rule.
 pub(super) fn way(expressions: &[Value]) -> Way<'_> {
     for expression in expressions {
         let Some((name, inner)) = single(expression) else {
@@ -373,7 +373,7 @@ fn verdict(value: &Value) -> Way<'_> {
     }
 }
 
-/// Way of established packets by a verdict map on the conntrack state.
+/// Returns the path of established packets by a verdict map on the conntrack state.
 fn map_way(map: &Value) -> Way<'_> {
     let elements = map
         .get("data")

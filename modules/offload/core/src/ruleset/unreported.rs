@@ -276,7 +276,7 @@ fn writes<'a>(value: &'a Value, call: &mut dyn FnMut(&'a str, Option<Option<u64>
     }
 }
 
-/// The statement, not the braces of an anonymous set.
+/// Returns the statement, not the braces of an anonymous set.
 fn write<'a>(name: &str, inner: &'a Value) -> Option<(&'a str, Option<Option<u64>>)> {
     if !matches!(name, "set" | "map") {
         return None;
@@ -387,7 +387,7 @@ impl<'a> Search<'a> {
         };
     }
 
-    /// Packets of forwarded connections keep elements of this set alive.
+    /// Records that packets of forwarded connections keep elements of this set alive.
     fn kept(&mut self, set: &'a str, refreshes: Option<Option<u64>>, rule: &Rule<'a>) {
         let (family, table, _) = rule.key();
         let declared = self.declared.get(&(family, table, set));
@@ -439,7 +439,7 @@ fn edges(key: &str, value: &Value) -> Option<BTreeSet<u32>> {
     }
 }
 
-/// Second of the day of `HH:MM`, `HH:MM:SS`, and for `time` with a date before it.
+/// Returns the second of the day of `HH:MM`, `HH:MM:SS`, and for `time` with a date before it.
 fn second(key: &str, text: &str) -> Option<u32> {
     let clock = match key {
         "time" => text.split_once(' ')?.1,

@@ -179,7 +179,7 @@ fn print(client: &Client, filter: &FlowFilter, output: &mut Output<'_>) -> Resul
     Ok(())
 }
 
-/// Stations of bridges, in a table of their own.
+/// Prints stations of bridges, in a table of their own.
 fn print_bridged(bridged: &[StationPair], output: &mut Output<'_>) -> std::io::Result<()> {
     let mut table = Table::new([
         ("BRIDGED FROM", Align::Left),

@@ -66,13 +66,13 @@ impl Devices {
         self.guests.insert(mac, guest);
     }
 
-    /// A device, which has this voucher if it is new.
+    /// Returns the entry of a device; a new device gets this voucher.
     pub fn entry(&mut self, mac: Mac, voucher: Option<String>) -> &mut Guest {
         let entry = self.guests.entry(mac);
         entry.or_insert_with(|| Guest::new(voucher))
     }
 
-    /// The device that has an address.
+    /// Returns the device with an address.
     pub fn at(&self, address: &IpAddr) -> Option<Mac> {
         self.whose.get(address).copied()
     }

@@ -69,7 +69,7 @@ impl Record {
         self.voucher.state(self.used(now), wall)
     }
 
-    /// A device is one of its.
+    /// Returns true if the device uses the voucher.
     pub fn is_of(&self, mac: &Mac) -> bool {
         self.voucher.users.iter().any(|user| user.mac == *mac)
     }
@@ -84,7 +84,7 @@ impl Record {
         self.voucher.rate.unwrap_or(u64::MAX)
     }
 
-    /// A device used it already.
+    /// Returns true if a device has used the voucher already.
     pub fn has_begun(&self) -> bool {
         self.voucher.activated.is_some()
     }
@@ -175,7 +175,7 @@ impl Record {
         rested
     }
 
-    /// A device uses it for the first time.
+    /// Handles the first use of the voucher by a device.
     pub fn activate(&mut self, (now, wall): (Millis, u64)) {
         if self.voucher.activated.is_none() {
             self.voucher.activated = Some(wall);
@@ -194,7 +194,7 @@ impl Record {
         users.drain(..excess).map(|user| user.mac).collect()
     }
 
-    /// A device is not one of its any more.
+    /// Removes a device from the voucher.
     pub fn drop_user(&mut self, mac: &Mac) {
         self.voucher.users.retain(|user| user.mac != *mac);
     }

@@ -37,7 +37,7 @@ impl Vouchers {
         self.all.remove(id);
     }
 
-    /// A voucher of a file. Of two with one code the first has the code.
+    /// Adds a voucher of a file. Of two with one code the first has the code.
     pub fn insert(&mut self, voucher: Voucher, now: Millis) {
         let id = &voucher.id;
         // Vouchers that were not sold have no usable code.
@@ -113,9 +113,9 @@ impl Vouchers {
         matches!(state, Some(State::Available | State::Active))
     }
 
-    /// Order in which a device uses its vouchers. Of the begun vouchers the fastest comes first,
-    /// then the one that ends first; paused time can wait. Unused vouchers follow in order of
-    /// arrival, and free access is last.
+    /// Returns the priority of a voucher among those of its device. Of the begun vouchers the
+    /// fastest comes first, then the one that ends first; paused time can wait. Unused vouchers
+    /// follow in order of arrival, and free access is last.
     fn priority(&self, id: &str, now: Millis) -> (u8, Reverse<u64>, Millis) {
         match self.all.get(id) {
             Some(record) if record.voucher.origin == Origin::Free => (2, Reverse(0), 0),

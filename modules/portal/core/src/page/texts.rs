@@ -64,8 +64,8 @@ const GERMAN: Words = Words {
     log_in: "Anmelden",
 };
 
-/// The first language that a browser asks for and that there is (RFC 9110 section 12.5.4; browsers
-/// put the best first).
+/// Returns the first requested language that is available (RFC 9110 section 12.5.4; browsers list
+/// the preferred one first).
 pub(super) fn choose(languages: &str) -> (&'static str, &'static Words) {
     let wanted = languages.split(',').take(32);
     wanted

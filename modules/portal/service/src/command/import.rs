@@ -101,7 +101,7 @@ pub fn run(args: &ImportArgs, output: &mut Output<'_>) -> Result<(Imported, Opti
     Ok((all, failed))
 }
 
-/// The file, or those of the folder, in the order of their names.
+/// Collects the file, or the files of the folder, in the order of their names.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     if !path.is_dir() {
         files.push(path.to_owned());
@@ -130,7 +130,8 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A file's text, or why it has none that can be a voucher's. A device or a pipe would never end.
+/// Returns a file's text, or the reason why it cannot contain a voucher. A device or a pipe would
+/// never end.
 fn text(file: &Path) -> Result<String, String> {
     let metadata = fs::metadata(file).map_err(|error| error.to_string())?;
     if !metadata.is_file() {

@@ -133,7 +133,7 @@ fn import(args: &ImportArgs, output: &mut Output<'_>) -> Result<(), Error> {
     }
 }
 
-/// Each line of a file, behind its first.
+/// Reads each line of a file, after its first.
 fn read(file: &Path, each: &mut dyn FnMut(String) -> Result<(), Error>) -> Result<(), Error> {
     let name = sanitize(&file.display().to_string());
     let unread = |error: &io::Error| {

@@ -122,7 +122,7 @@ pub fn picture(args: &PictureArgs, output: &mut Output<'_>) -> Result<(), Error>
     }
 }
 
-/// A file of so many bytes at most.
+/// Reads a file of at most `most` bytes.
 fn read(file: &Path, most: usize) -> Result<Vec<u8>, Error> {
     let octets = std::fs::read(file).map_err(|error| {
         let what = format!("cannot read {}", file.display());

@@ -23,7 +23,7 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
     }
 }
 
-/// ByteSize: `500MB`, `2GiB`.
+/// Parses a byte size: `500MB`, `2GiB`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     match ByteSize::parse(text) {
         Some(ByteSize(0)) | None => {
@@ -40,7 +40,7 @@ pub(super) fn rate(text: &str) -> Result<u64, String> {
     Ok(rate.0)
 }
 
-/// A time of a day, or the end of a day or a month: seconds since 1970, by UTC.
+/// Parses a time of a day, or the end of a day or a month: seconds since 1970, in UTC.
 pub(super) fn until(text: &str) -> Result<u64, String> {
     let allowed = "use 2026-12-31, or \"2026-12-31 12:00\" for a time of that day (UTC)";
     let span: Span = text.parse().map_err(|_| allowed.to_owned())?;

@@ -12,7 +12,8 @@ use portal_core::voucher::{DoubleUseKind, Origin, State, Voucher};
 
 use super::node::Node;
 
-/// A device behind the portal. `other_browser`: when another browser than its own was seen of it.
+/// Converts a device behind the portal. `other_browser`: time at which another browser than its own
+/// was seen.
 pub fn client(
     guests: &Guests,
     (mac, mut addresses): (Mac, Vec<IpAddr>),

@@ -48,12 +48,12 @@ impl DailyStatistics {
         self.file.replace(self.statistics.file());
     }
 
-    /// The file of figures, where the last ones could not be written.
+    /// Returns the file of statistics, if the last ones could not be written.
     pub fn unwritten(&self) -> Option<String> {
         self.file.unwritten()
     }
 
-    /// Ready when all was tried that is to be written.
+    /// Completes after an attempt to write all pending statistics.
     pub fn settled(&self) -> oneshot::Receiver<()> {
         self.file.settled()
     }

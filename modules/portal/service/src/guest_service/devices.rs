@@ -47,12 +47,12 @@ impl PortalDevices {
         }
     }
 
-    /// The portal has these devices from now on.
+    /// Sets the devices of the portal.
     pub fn configure(&mut self, names: &[String]) {
         names.clone_into(&mut self.names);
     }
 
-    /// Devices of the machine changed.
+    /// Handles changed devices of the router.
     pub fn on_link(&mut self) {
         self.changed = true;
     }
@@ -64,7 +64,7 @@ impl PortalDevices {
         links.map(|link| link.index).collect()
     }
 
-    /// All neighbours behind the devices.
+    /// Returns all neighbours behind the devices.
     pub fn neighbours<'a>(&self, router: &'a Router) -> impl Iterator<Item = Neighbour> + use<'a> {
         let here = self.links(router);
         let all = router.core.neighbours();
@@ -77,7 +77,7 @@ impl PortalDevices {
         all.find(|neighbour| neighbour.address == address)?.mac
     }
 
-    /// Addresses that the kernel knows of a guest's device.
+    /// Returns the addresses of a guest's device that the kernel knows.
     pub fn addresses(&self, mac: Mac, router: &Router) -> Vec<IpAddr> {
         let own = self.neighbours(router).filter(|n| n.mac == Some(mac));
         own.map(|neighbour| neighbour.address).collect()
@@ -123,7 +123,7 @@ impl PortalDevices {
         }
     }
 
-    /// The device of the portal behind which an address is, by the routes.
+    /// Returns the device of the portal that the routes use for an address.
     fn way_to(&self, address: IpAddr, router: &Router) -> Option<u32> {
         let way = Policy::open().and_then(|mut policy| policy.way_to(address));
         let link = way.unwrap_or_else(|error| {
@@ -133,7 +133,7 @@ impl PortalDevices {
         link.filter(|link| self.links(router).contains(link))
     }
 
-    /// The device of the portal on which the router has an address of the same network.
+    /// Returns the device of the portal on which the router has an address of the same network.
     fn port_of_prefix(&self, own: Ipv6Addr, router: &Router) -> Option<u32> {
         if own.is_unicast_link_local() {
             return None;
@@ -173,7 +173,7 @@ impl NameQueries {
         }
     }
 
-    /// A connection is over.
+    /// Handles the end of a connection.
     pub fn gone(&mut self, id: &ConnectionId) {
         if let Some(of) = self.0.get_mut(&id.original.source) {
             of.retain(|one| one != id);
@@ -183,7 +183,7 @@ impl NameQueries {
         }
     }
 
-    /// Conntrack forgets the questions of an address.
+    /// Removes the DNS queries of an address from conntrack.
     pub fn forget(&mut self, address: &IpAddr) {
         let brought = self.0.remove(address).unwrap_or_default();
         if let Err(error) = kernel::io::delete_connections(&brought) {

@@ -111,7 +111,7 @@ impl FirewallTable {
         Some(heard)
     }
 
-    /// The steps that wait.
+    /// Takes the pending set changes.
     pub fn take(&mut self) -> Vec<SetChange> {
         std::mem::take(&mut self.pending)
     }
@@ -212,7 +212,7 @@ fn counted(step: &SetChange) -> Option<IpAddr> {
     address(&element.key).filter(|_| counts)
 }
 
-/// The address that is an element's key.
+/// Returns the address in an element's key.
 fn address(key: &[u8]) -> Option<IpAddr> {
     let ipv4 = <[u8; 4]>::try_from(key).map(IpAddr::from);
     ipv4.or_else(|_| <[u8; 16]>::try_from(key).map(IpAddr::from))

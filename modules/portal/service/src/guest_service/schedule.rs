@@ -51,7 +51,7 @@ impl ScheduleState {
         hours
     }
 
-    /// Time since the portal began.
+    /// Returns the time since the start of the portal.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
@@ -192,7 +192,7 @@ impl ScheduleState {
     }
 }
 
-/// Whole seconds in which a time is over.
+/// Returns the whole seconds after which a time is over.
 pub fn seconds(time: Duration) -> u64 {
     time.as_secs() + 1
 }

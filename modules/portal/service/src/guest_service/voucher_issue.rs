@@ -21,7 +21,7 @@ pub fn make() -> Result<Voucher, Problem> {
     Ok(Voucher::new(net::hex::text(id), code, unix_seconds()))
 }
 
-/// A voucher on these terms.
+/// Issues a voucher on these terms.
 pub fn sell(asked: &NewVouchers) -> Result<Voucher, Problem> {
     let voucher = make()?;
     Ok(Voucher {

@@ -152,7 +152,8 @@ impl WalledGarden {
         self.settle();
     }
 
-    /// The kernel may have none of them: each is put there once more, when it is asked for.
+    /// Marks all addresses as possibly missing in the kernel: each is added once more at its next
+    /// query.
     pub fn doubt(&mut self) {
         let now = Instant::now();
         for open in self.open.values_mut() {
@@ -245,7 +246,7 @@ impl WalledGarden {
         room
     }
 
-    /// Names in the self.
+    /// Returns the names in the walled garden.
     pub fn names(&self) -> Vec<String> {
         self.names.iter().map(ToString::to_string).collect()
     }
@@ -268,7 +269,7 @@ impl WalledGarden {
         Some(QueryTarget { server, who })
     }
 
-    /// The name server does not answer.
+    /// Handles a name server that does not answer.
     pub fn is_silent(&mut self, server: IpAddr, error: &io::Error) {
         if self.silent.replace(server) != Some(server) {
             let hint = "check `resolver` under [portal]";
@@ -276,7 +277,7 @@ impl WalledGarden {
         }
     }
 
-    /// The name server said something of a name. By the number that comes back it is spoken of.
+    /// Stores the name server's answer about a name. The returned number identifies the answer.
     pub fn was_said(&mut self, way: &QueryTarget, name: String, octets: Vec<u8>) -> u64 {
         self.silent = None;
         self.numbers += 1;
@@ -389,7 +390,7 @@ impl WalledGarden {
     }
 }
 
-/// An address's set, and its key there.
+/// Returns the set of an address, and its key there.
 fn key(address: &IpAddr) -> (&'static str, Vec<u8>) {
     match address {
         IpAddr::V4(address) => (rules::NAMES[0], address.octets().to_vec()),

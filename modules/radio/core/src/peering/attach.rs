@@ -7,7 +7,7 @@ use ring::digest::{Context, SHA256};
 /// The id of the tag that batman-adv's frames have, as in other meshes.
 pub const TAG_ID: u16 = 29;
 
-/// The name of the device with that tag, for a peer's device of this name.
+/// Returns the name of the tagged device for a peer's device of this name.
 pub fn tagged_name(device: &str) -> String {
     device.replacen("peer-", "mesh-", 1)
 }
@@ -43,7 +43,7 @@ pub const LOOP: &str = "a bare bridge of three access points would be a loop: on
     is accepted; enable spanning tree on the bridge, or use mesh = \"batman\" or \"babel\"";
 
 impl Mesh {
-    /// Peers at most, of so many that were wanted; `stp`: the bridge has a spanning tree.
+    /// Returns the permitted number of peers, of `wanted`; `stp`: the bridge has a spanning tree.
     pub fn most(self, wanted: usize, stp: bool) -> usize {
         match self {
             Self::Bridge if !stp => wanted.min(1),

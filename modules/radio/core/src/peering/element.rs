@@ -28,7 +28,8 @@ pub struct Element {
 }
 
 impl Element {
-    /// Of a node with this key, for the network with this name, by an access point's address.
+    /// Creates the element of a node with this key, for the network with this name, and an access
+    /// point's address.
     pub fn new(
         secret: &Secret,
         public: [u8; 32],
@@ -51,7 +52,7 @@ impl Element {
         secret.proves(&self.tag, &parts)
     }
 
-    /// The whole element.
+    /// Returns the whole element.
     pub fn octets(&self) -> Vec<u8> {
         let head = [VENDOR_ELEMENT, LENGTH as u8];
         let Self {

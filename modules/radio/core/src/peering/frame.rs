@@ -41,7 +41,7 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The whole frame. Its BSSID is the sender's: the kernel sends no other one.
+    /// Returns the whole frame. Its BSSID is the sender's: the kernel sends no other one.
     pub fn octets(&self) -> Vec<u8> {
         let Self {
             to,

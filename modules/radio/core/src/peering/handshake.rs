@@ -184,10 +184,10 @@ impl Initiator {
         Ok(AnswerToken(()))
     }
 
-    /// The session, once an answer was read.
+    /// Returns the session, after an answer was read.
     ///
     /// # Errors
-    /// None was.
+    /// No answer was read.
     pub fn session(self, _: AnswerToken) -> Result<Session, HandshakeError> {
         Session::new(self.0)
     }

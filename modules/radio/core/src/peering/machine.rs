@@ -66,7 +66,7 @@ impl Machine {
         Element::new(&self.secret, self.node.public(), self.instance, *own, ssid)
     }
 
-    /// All keys were forgotten ([`Action::Renew`]): others learn it by this.
+    /// Handles the loss of all keys ([`Action::Renew`]): the new instance informs the other nodes.
     pub fn renew(&mut self, instance: Instance) {
         self.instance = instance;
         // A hello from before the restart proves nothing now.
@@ -171,7 +171,7 @@ impl Machine {
         }
     }
 
-    /// A beacon with the network's name and without an element.
+    /// Handles a beacon with the network's name and without an element.
     fn bare(&mut self, now: u64, beacon: &Beacon, signal: Option<i32>) {
         let Some(prefix) = self.settings.clear.clone() else {
             return;
@@ -223,7 +223,7 @@ impl Machine {
         }
     }
 
-    /// `None`: it proves nothing.
+    /// Handles a frame. `None`: the frame proves nothing.
     fn frame(&mut self, now: u64, frame: Frame<'_>, out: &mut Vec<Action>) -> Option<()> {
         let own = self.own();
         let peer = self.nodes.get(&frame.from)?;

@@ -10,8 +10,8 @@ const TURN: u64 = 8;
 /// Number of readings without a value after which the metric is dropped.
 const FORGET: u32 = 10;
 
-/// Throughput to a station, in bit/s, as far as the driver reports it. If the radio does rate
-/// control, only the last rate is known: a third of that, as in batman-adv
+/// Returns the throughput to a station, in bit/s, as far as the driver reports it. If the radio
+/// does rate control, only the last rate is known: a third of that, as in batman-adv
 /// (`batadv_v_elp_get_throughput`, net/batman-adv/bat_v_elp.c).
 pub fn expected(station: &Station) -> Option<u64> {
     station.expected.or(station.rate_to.map(|rate| rate / 3))

@@ -180,14 +180,14 @@ impl Peer {
         })
     }
 
-    /// Hello may be said again later, and later each time.
+    /// Postpones the next hello, longer each time.
     pub fn postpone(&mut self, now: u64) {
         let [_, most] = AGAIN;
         let (_, pause) = self.again;
         self.again = (now + pause, (pause * 3 / 2).min(most));
     }
 
-    /// Hello may be said at once: something is new.
+    /// Permits a hello at once, because something changed.
     pub fn hasten(&mut self, now: u64) {
         self.again = (now, AGAIN[0]);
     }

@@ -41,7 +41,7 @@ impl Secret {
         &self.shared
     }
 
-    /// A tag over these parts, of which each has a fixed length but the last one.
+    /// Returns a tag over these parts, all of fixed length except the last one.
     pub(super) fn tag<const N: usize>(&self, parts: &[&[u8]]) -> [u8; N] {
         let mut context = hmac::Context::with_key(&self.tags);
         parts.iter().for_each(|part| context.update(part));
@@ -80,7 +80,7 @@ pub struct NodeKey {
 }
 
 impl NodeKey {
-    /// The key that is made from 32 random bytes.
+    /// Makes the key from 32 random bytes.
     pub fn from_seed(seed: [u8; 32]) -> Self {
         let mut public = [0; 32];
         // The `use-curve25519` feature compiles this curve in.
@@ -110,7 +110,7 @@ impl std::fmt::Debug for NodeKey {
     }
 }
 
-/// The name of the device for a peer: the same for one node at one device, 15 bytes.
+/// Returns the name of the device for a peer: identical for one node at one device, 15 bytes.
 pub(super) fn device_name(device: &str, public: &[u8; 32]) -> String {
     let mut context = ring::digest::Context::new(&ring::digest::SHA256);
     context.update(device.as_bytes());

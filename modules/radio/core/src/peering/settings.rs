@@ -37,7 +37,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual ones.
+    /// Returns the default settings.
     pub fn new(device: &str, own: Mac, ssid: &[u8], frequency: u32) -> Self {
         Self {
             device: device.to_owned(),

@@ -111,7 +111,7 @@ impl Controller {
         self.prior = power.map(|power| self.ladder.place(power));
     }
 
-    /// The power that is set, dBm.
+    /// Returns the present power, dBm.
     pub fn power(&self) -> i32 {
         self.ladder.power(self.place)
     }
@@ -181,7 +181,7 @@ impl Controller {
         }
     }
 
-    /// Throughput fell sharply: returns to full power and drops all earlier results.
+    /// Handles a sharp fall of throughput: returns to full power and drops all earlier results.
     fn came_between(&mut self, now: u64, mac: Mac) -> Entry {
         for known in self.stations.each_mut() {
             known.reference = None;
@@ -195,7 +195,7 @@ impl Controller {
         entry
     }
 
-    /// Difference between the greatest power and a level, dB.
+    /// Returns the difference between the greatest power and a level, dB.
     fn less(&self, place: usize) -> i32 {
         self.ladder.power(self.ladder.top()) - self.ladder.power(place)
     }
@@ -218,7 +218,7 @@ impl Controller {
         (passed >= time, passed >= self.settings.longest)
     }
 
-    /// A level failed: the longer before it is tried again, the more often it did.
+    /// Records a failed level: the interval until its next trial grows with each failure.
     fn failed(&mut self, now: u64, place: usize) {
         self.barred.bar(now, place, &self.settings, 1);
     }
@@ -470,7 +470,8 @@ impl Controller {
         all.take_while(may).last()
     }
 
-    /// The tried level does not suffice: tries the level halfway to the sufficient one, if any.
+    /// Handles a tried level that does not suffice: tries the level halfway to the sufficient one,
+    /// if any.
     fn give_up_trial(&mut self, now: u64) {
         self.stride = 1;
         let between = self.place + (self.optimum - self.place) / 2;
@@ -518,7 +519,7 @@ impl Controller {
         Some(self.entry(now, Reason::Trial, None))
     }
 
-    /// The full power is needed: throughput meanwhile is the reference for other powers.
+    /// Holds full power, which is needed: throughput meanwhile is the reference for other powers.
     fn hold_all(&mut self, now: u64) -> Option<Entry> {
         if !self.sure() && self.watches < LONG {
             return None;

@@ -30,7 +30,7 @@ impl PowerLevels {
         }
     }
 
-    /// From `most` down to `least` in steps of `step` dB; `most` is always there.
+    /// Returns levels from `most` down to `least` in steps of `step` dB; `most` is always included.
     pub fn between(least: i32, most: i32, step: u32) -> Self {
         let step = step.clamp(1, 100) as usize;
         let mut powers: Vec<i32> = (least.min(most)..=most).rev().step_by(step).collect();
@@ -38,17 +38,17 @@ impl PowerLevels {
         Self(powers)
     }
 
-    /// The greatest power's place.
+    /// Returns the index of the greatest power.
     pub fn top(&self) -> usize {
         self.0.len() - 1
     }
 
-    /// First level of a search: the one below the greatest.
+    /// Returns the first level of a search: the one below the greatest.
     pub fn second(&self) -> usize {
         self.top().saturating_sub(1)
     }
 
-    /// The power at a place; above the last, the last.
+    /// Returns the power at an index; beyond the last index, the last power.
     pub fn power(&self, place: usize) -> i32 {
         self.0[place.min(self.top())]
     }

@@ -101,7 +101,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Of so many steps at most.
+    /// Creates a log of at most `most` steps.
     pub fn new(most: usize) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -117,12 +117,12 @@ impl Log {
         self.entries.push_back(entry);
     }
 
-    /// From the oldest.
+    /// Returns the steps from the oldest.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter()
     }
 
-    /// From the step on that held at that time.
+    /// Returns the steps from the one in force at that time.
     pub fn since(&self, at: u64) -> impl Iterator<Item = &Entry> {
         let later = self.entries.partition_point(|entry| entry.at < at);
         let holds = self.entries.get(later).is_some_and(|entry| entry.at == at);

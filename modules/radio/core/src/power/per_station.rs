@@ -41,7 +41,7 @@ impl StationControllers {
         }
     }
 
-    /// The power of each station, dBm.
+    /// Returns the power of each station, dBm.
     pub fn powers(&self) -> impl Iterator<Item = (Mac, i32)> {
         self.all.iter().map(|(mac, it)| (*mac, it.power()))
     }

@@ -21,7 +21,7 @@ const ARRIVES: &str = "#d55e00";
 const REFERENCE: &str = "#767676";
 const RATE: &str = "#009e73";
 
-/// An SVG of these steps, in the order of their times. `title` may be anything.
+/// Returns an SVG of these steps, in the order of their times. `title` may be any text.
 pub fn plot(title: &str, steps: &[Entry]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
@@ -58,7 +58,7 @@ impl Scale {
         self.from + (number - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
-    /// Round numbers between both ends, some five.
+    /// Returns some five round numbers between both ends.
     fn ticks(&self) -> Vec<f64> {
         let step = step(self.low, self.high);
         let first = (self.low / step).ceil() as i64;
@@ -76,7 +76,7 @@ fn step(low: f64, high: f64) -> f64 {
     steps.find(|step| *step >= rough).unwrap_or(10.0 * ten)
 }
 
-/// Of so many dBm or Mbit/s, in one of the panels: from a round number to one.
+/// Returns a scale of dBm or Mbit/s in one of the panels, between round numbers.
 fn up(panel: u8, low: f64, high: f64) -> Scale {
     let step = step(low, high);
     let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);

@@ -67,7 +67,7 @@ impl Prior {
     }
 }
 
-/// The least power that was enough for more than half of the time.
+/// Returns the least power that was sufficient for more than half of the time.
 fn for_most(told: &BTreeMap<i32, u32>) -> Option<f64> {
     let all: u64 = told.values().map(|&times| u64::from(times)).sum();
     let mut enough = 0;
@@ -126,7 +126,7 @@ impl Priors {
         lines.collect()
     }
 
-    /// The hour is over.
+    /// Handles the end of the hour.
     pub fn end(&mut self) {
         self.0.values_mut().for_each(Prior::end);
     }

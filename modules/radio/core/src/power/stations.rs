@@ -42,8 +42,8 @@ pub(super) struct StationState {
 }
 
 impl StationState {
-    /// Reduction of power, dB, at which the station still receives us loud, if both send with the
-    /// same power. `None`: unknown.
+    /// Returns the reduction of power, dB, at which the station still receives a strong signal, if
+    /// both send with one power. `None`: unknown.
     fn room(&self) -> Option<i32> {
         // 0 is of drivers that do not know, more of those that count from their noise.
         let ack = self.ack.filter(|&ack| ack < 0 && !self.misleads)?;
@@ -162,13 +162,14 @@ impl Stations {
         idle.then_some((Reason::Idle, None))
     }
 
-    /// Frames to it were given up of late.
+    /// Returns true if frames to the station were given up recently.
     pub fn gave_up(&self, mac: &Mac) -> bool {
         let known = self.all.get(mac);
         known.is_some_and(|known| known.piece.sum().failed > 0)
     }
 
-    /// Reduction of power, dB, at which all active stations still receive us loud.
+    /// Returns the reduction of power, dB, at which all active stations still receive a strong
+    /// signal.
     pub fn room(&self, now: u64, settings: &Settings) -> Option<i32> {
         let active = self.all.iter();
         let active = active.filter(|(mac, _)| self.active(now, mac, settings));
@@ -191,7 +192,7 @@ impl Stations {
         }
     }
 
-    /// Something was sent to it of late.
+    /// Returns true if frames were sent to the station recently.
     fn active(&self, now: u64, mac: &Mac, settings: &Settings) -> bool {
         let sent = self.all.get(mac).and_then(|known| known.sent);
         sent.is_some_and(|sent| now.saturating_sub(sent) < settings.silent)

@@ -35,7 +35,7 @@ pub enum Verdict {
 }
 
 impl Estimate {
-    /// The share of `reference` that this is; 1 where that is nothing.
+    /// Returns the share of `reference`; 1 if the reference is 0.
     pub fn share(&self, reference: &Self) -> f64 {
         match reference.throughput > 0.0 {
             true => self.throughput / reference.throughput,

@@ -14,7 +14,7 @@ use runtime::secret::first_line;
 /// Problem and remedy.
 type Wrong = (String, String);
 
-/// Nothing, where no access point has peers.
+/// Checks the peers; empty if no access point has peers.
 pub fn check(config: &Peering) -> Vec<Feature> {
     let Some(device) = config.device.as_ref() else {
         let what = "[radio.peering] has a `secret` and no `device`, so no access point becomes a \
@@ -97,7 +97,7 @@ fn hostapd(socket: &Path) -> Result<Option<Wrong>, Wrong> {
     }
 }
 
-/// `Err`: it is not there. `Ok` with something wrong: it is there.
+/// Converts a check. `Err`: missing. `Ok` with a problem: present, but faulty.
 fn told(found: Result<Option<Wrong>, Wrong>) -> Feature {
     let present = found.is_ok();
     let (detail, hint) = found.unwrap_or_else(Some).unzip();

@@ -46,7 +46,7 @@ pub struct PeerDevices {
 }
 
 impl PeerDevices {
-    /// None yet, for the access point of this device and address.
+    /// Creates an empty list, for the access point of this device and address.
     pub fn new(kernel: Peers, access_point: u32, own: Mac) -> Self {
         let all = BTreeMap::new();
         Self {

@@ -307,7 +307,7 @@ impl Session {
         self.trouble = trouble;
     }
 
-    /// Once a second: whether all is as it was.
+    /// Checks once a second that nothing has changed.
     fn look(&mut self) -> io::Result<()> {
         let now = self
             .kept

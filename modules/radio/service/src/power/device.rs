@@ -39,7 +39,7 @@ pub trait AccessPoint: Driver {
     /// Returns true if the device is still an access point.
     fn is_access_point(&mut self) -> Result<bool, RequestError>;
 
-    /// All stations of it.
+    /// Returns all stations.
     fn stations(&mut self) -> Result<Vec<Station>, RequestError>;
 
     /// Returns the current power, hundredths of a dBm.
@@ -90,7 +90,7 @@ impl AccessPoint for Device {
         Ok(true)
     }
 
-    /// All stations of it; those that nothing is sent to as they were up to a second ago.
+    /// Returns all stations; idle stations as they were up to a second ago.
     fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         // Without events, or after lost events, a new station is always possible.

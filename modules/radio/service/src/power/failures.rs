@@ -16,7 +16,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Nothing failed yet.
+    /// Creates the record without a failure.
     pub fn new() -> Self {
         Self {
             again: Backoff::new(),

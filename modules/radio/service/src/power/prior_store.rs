@@ -49,12 +49,12 @@ impl PriorStore {
         }
     }
 
-    /// The folder in which it is written.
+    /// Returns the folder of the file.
     pub fn folder(&self) -> Option<PathBuf> {
         self.file.as_deref().map(persisted::folder)
     }
 
-    /// The file, where it could not be written the last time.
+    /// Returns the file, if the last attempt to write it failed.
     pub fn unwritten(&self) -> Option<String> {
         let file = self.file.as_deref().filter(|_| self.fails);
         file.map(|file| file.display().to_string())

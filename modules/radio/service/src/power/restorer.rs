@@ -24,7 +24,7 @@ pub struct Restorer {
 }
 
 impl Restorer {
-    /// Nothing is to be given back.
+    /// Creates a restorer without settings to restore.
     pub fn none() -> Self {
         Self { child: None }
     }

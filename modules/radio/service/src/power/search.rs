@@ -15,7 +15,7 @@ const REFUSALS: u32 = 5;
 
 /// Commands to a driver; each method fails if the kernel or the driver refuses.
 pub trait Driver {
-    /// All is sent with that.
+    /// Sets the power of all frames.
     fn set(&mut self, setting: Setting) -> Result<(), RequestError>;
 
     /// Sets the power of one station.
@@ -40,12 +40,12 @@ enum Of {
 }
 
 impl Search {
-    /// For a power of all that is sent; `most` is set.
+    /// Creates a search for one power of all frames; `most` is set.
     pub fn of_all(controller: Controller, most: i32) -> Self {
         Self::new(Of::All(controller), most)
     }
 
-    /// For a power of each station; the device keeps `most`.
+    /// Creates a search for a power of each station; the device keeps `most`.
     pub fn of_each(each: StationControllers, most: i32) -> Self {
         Self::new(Of::Each(each), most)
     }

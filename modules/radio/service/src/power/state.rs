@@ -31,7 +31,7 @@ pub struct DeviceState {
 }
 
 impl DeviceState {
-    /// By the clock of its steps, ms.
+    /// Returns the time on the clock of its steps, ms.
     pub fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
     }

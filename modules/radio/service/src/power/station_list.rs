@@ -47,7 +47,7 @@ impl StationList {
             .collect()
     }
 
-    /// All were read. Those that are new may be sent to.
+    /// Handles a reading of all stations. New stations may get frames.
     pub fn read_all(&mut self, now: u64, stations: Vec<Station>) {
         let mut before = std::mem::take(&mut self.all);
         for station in stations {

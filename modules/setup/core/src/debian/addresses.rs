@@ -113,7 +113,7 @@ impl Interface {
         }
     }
 
-    /// `ip6assign`: a part of the provider's delegated prefix.
+    /// Reads `ip6assign`: a part of the provider's delegated prefix.
     pub fn delegation(&mut self, reader: &Reader<'_>, link: &mut Link) {
         let length = reader.number("ip6assign", 0..=64);
         let hint = |text: &str| u16::from_str_radix(text, 16).ok();

@@ -55,7 +55,7 @@ pub fn render(
     file("etc/dnsmasq.d/weir.conf".into(), Access::All, &text)
 }
 
-/// `config dnsmasq`
+/// Renders `config dnsmasq`.
 fn dnsmasq(reader: Reader<'_>, network: &Network, text: &mut String) {
     for (option, word, default) in [
         ("domainneeded", "domain-needed", false),
@@ -144,7 +144,7 @@ fn upstream(resolves: bool, network: &Network, text: &mut String) {
     }
 }
 
-/// `config dhcp`: DHCP in a network.
+/// Renders `config dhcp`: DHCP in a network.
 fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut String) {
     let name = reader.one("interface", value::label, "the name of an interface");
     let name = name.unwrap_or_else(|| reader.name().to_owned());

@@ -95,7 +95,7 @@ impl Defaults {
     }
 }
 
-/// `config forwarding`
+/// Renders `config forwarding`.
 fn forwarding(
     reader: Reader<'_>,
     zones: &[Zone],
@@ -129,7 +129,7 @@ fn by(word: &str, zone: &Zone) -> Option<String> {
 }
 
 impl Rules {
-    /// `config rule`
+    /// Renders `config rule`.
     fn rule(&mut self, reader: &Reader<'_>, zones: &[Zone]) {
         let (from, to) = match (zone(reader, "src", zones), zone(reader, "dest", zones)) {
             (Ok(from), Ok(to)) => (from, to),
@@ -163,7 +163,7 @@ impl Rules {
         }
     }
 
-    /// `config redirect`: forwards a port to another host.
+    /// Renders `config redirect`: forwards a port to another host.
     fn redirect(&mut self, reader: &Reader<'_>, zones: &[Zone]) {
         let dnat = |text: &str| (text == "DNAT").then_some(());
         let _ = reader.one("target", dnat, "DNAT");

@@ -67,7 +67,7 @@ impl Network {
         }
     }
 
-    /// `config device`
+    /// Renders `config device`.
     fn device(&mut self, reader: Reader<'_>) {
         let Some(name) = reader.device("name") else {
             return reader.fault("name", super::reader::DEVICE);
@@ -135,7 +135,7 @@ impl Network {
         self.links.link(name);
     }
 
-    /// `eth0.7` is a VLAN, with or without a section for it.
+    /// Renders `eth0.7`, a VLAN, with or without a section for it.
     fn tagged(&mut self, name: &str) {
         let Some((lower, number)) = name.rsplit_once('.') else {
             return;
@@ -163,7 +163,7 @@ impl Network {
         reader.one(option, alias, expected)
     }
 
-    /// `config interface`
+    /// Renders `config interface`.
     fn interface(&mut self, reader: Reader<'_>, package: &Package, ledger: &Diagnostics) {
         const PROTOCOLS: [&str; 10] = [
             "static",
@@ -275,7 +275,7 @@ impl Network {
         reader.end();
     }
 
-    /// `config route`, `config route6`
+    /// Renders `config route` and `config route6`.
     fn route(&mut self, reader: Reader<'_>) {
         let known = |name: &str| self.interfaces.get(name).map(|found| found.device.clone());
         let Some(device) = reader.one("interface", known, "an interface that there is") else {

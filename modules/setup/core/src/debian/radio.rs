@@ -68,7 +68,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// `option ssid`, `option mesh_id`
+    /// Reads `option ssid` or `option mesh_id`.
     pub fn read(reader: &Reader<'_>, option: &str) -> Option<Self> {
         let values = reader.octets(option);
         let good = |octets: &&&[u8]| (1..=32).contains(&octets.len());

@@ -327,7 +327,7 @@ impl Conditions {
         tails
     }
 
-    /// `icmp` in a rule of IPv6 is ICMPv6, as fw4 has it.
+    /// Returns the types for `icmp`, which is ICMPv6 in a rule of IPv6, as in fw4.
     fn icmp(&self, protocol: &str, family: Option<Family>) -> Vec<String> {
         let six = family == Some(Family::Six) || protocol == "icmpv6" && family.is_none();
         if protocol == "icmpv6" && family == Some(Family::Four) {

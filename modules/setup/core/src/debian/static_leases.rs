@@ -6,7 +6,7 @@ use super::value;
 /// Form of `mac`.
 const MAC: &str = "a MAC: 02:00:00:00:00:01, or 02:00:00:*:*:* for several";
 
-/// `config host`
+/// Renders `config host`.
 pub fn host(reader: Reader<'_>, text: &mut String) {
     let macs = reader.many("mac", value::macs, MAC);
     let tags = reader.many("tag", value::tag, "a tag: letters, digits, _ -");
@@ -38,7 +38,7 @@ pub fn host(reader: Reader<'_>, text: &mut String) {
     reader.end();
 }
 
-/// `config domain`: a name of an address.
+/// Renders `config domain`: a name of an address.
 pub fn domain(reader: Reader<'_>, text: &mut String) {
     let name = reader.one("name", value::domain, "a name in the DNS");
     let addresses = reader.many("ip", value::address, "an address");
@@ -50,7 +50,7 @@ pub fn domain(reader: Reader<'_>, text: &mut String) {
     reader.end();
 }
 
-/// `config cname`: another name of a name.
+/// Renders `config cname`: another name of a name.
 pub fn alias(reader: Reader<'_>, text: &mut String) {
     let name = reader.one("cname", value::domain, "a name in the DNS");
     let target = reader.one("target", value::domain, "a name in the DNS");

@@ -57,7 +57,7 @@ fn secret(text: &mut String, reader: &Reader<'_>, way: Encryption, ssid: Option<
     }
 }
 
-/// `mode mesh`: 802.11s.
+/// Renders `mode mesh`: 802.11s.
 pub fn mesh(reader: &Reader<'_>, radio: &Radio) -> String {
     let mut text = head(radio);
     line!(text, "network={{\n\tmode=5");
@@ -101,7 +101,7 @@ pub fn mesh(reader: &Reader<'_>, radio: &Radio) -> String {
     text
 }
 
-/// `mode sta`: of another's access point.
+/// Renders `mode sta`: the client of another access point.
 pub fn station(reader: &Reader<'_>, radio: &Radio) -> String {
     let mut text = head(radio);
     line!(text, "network={{\n\tmode=0\n\tscan_ssid=1");

@@ -12,7 +12,7 @@ use crate::openvpn;
 const KEY: &str = "a key of WireGuard: 44 characters of base64";
 const ADDRESS: &str = "an address with the length of its prefix: 10.0.0.1/24";
 
-/// `proto wireguard`, and the sections of its peers.
+/// Renders `proto wireguard`, and the sections of its peers.
 pub fn wireguard(
     reader: &Reader<'_>,
     package: &Package,
@@ -94,8 +94,8 @@ fn wireguard_peer(reader: Reader<'_>, netdev: &mut Netdev) {
     reader.end();
 }
 
-/// `proto openvpn`, of a server that `weir setup` made: its settings are in its own file, which is
-/// named here as netifd names it. A changed mark restarts it.
+/// Renders `proto openvpn`, of a server that `weir setup` made: its settings are in its own file,
+/// which has netifd's name for it here. A changed mark restarts the server.
 pub fn openvpn(reader: &Reader<'_>, interface: &mut Interface) -> Option<RenderedFile> {
     let mut text = String::new();
     let known = |text: &str| (text == openvpn::FILE).then_some(openvpn::FILE);
@@ -128,7 +128,7 @@ pub fn openvpn(reader: &Reader<'_>, interface: &mut Interface) -> Option<Rendere
     Some(file(path, Access::All, &text))
 }
 
-/// `proto batadv`: the mesh as a device.
+/// Renders `proto batadv`: the mesh as a device.
 pub fn batadv(reader: &Reader<'_>, links: &mut Links) {
     let name = reader.name();
     let mut netdev = Netdev::new(name, "batadv");
@@ -171,7 +171,7 @@ pub fn batadv(reader: &Reader<'_>, links: &mut Links) {
     links.link(name);
 }
 
-/// `proto vxlan6`: a network of its own on the device of another interface, `tunlink`.
+/// Renders `proto vxlan6`: a network of its own on the device of another interface, `tunlink`.
 pub fn vxlan(reader: &Reader<'_>, package: &Package, links: &mut Links) {
     let name = reader.name();
     let mut netdev = Netdev::new(name, "vxlan");
@@ -233,7 +233,7 @@ fn six(text: &str) -> Option<std::net::Ipv6Addr> {
     text.parse().ok()
 }
 
-/// `proto batadv_hardif`: a device that the mesh uses.
+/// Renders `proto batadv_hardif`: a device that the mesh uses.
 pub fn hardif(reader: &Reader<'_>, link: &str, links: &mut Links) {
     match reader.device("master") {
         Some(mesh) => links.link(link).unit.put("Network", "BatmanAdvanced", mesh),

@@ -10,19 +10,19 @@ fn made_of(text: &str, most: usize, more: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
-/// A network device: at most 15 bytes (`IFNAMSIZ`), without special characters of patterns in
-/// systemd.network(5) or nft(8).
+/// Parses a network device: at most 15 bytes (`IFNAMSIZ`), without special characters of patterns
+/// in systemd.network(5) or nft(8).
 pub fn device(text: &str) -> Option<String> {
     let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     (starts && made_of(text, 15, "_.-")).then(|| text.to_owned())
 }
 
-/// A name of a section.
+/// Parses a name of a section.
 pub fn label(text: &str) -> Option<String> {
     made_of(text, 64, "_").then(|| text.to_owned())
 }
 
-/// A name in the DNS, or a host's: RFC 1123, 2.1, and underscores.
+/// Parses a name in the DNS, or a host's: RFC 1123, 2.1, and underscores.
 pub fn domain(text: &str) -> Option<String> {
     let name = text.strip_suffix('.').unwrap_or(text);
     let good =
@@ -30,17 +30,17 @@ pub fn domain(text: &str) -> Option<String> {
     (name.len() <= 253 && name.split('.').all(good)).then(|| name.to_owned())
 }
 
-/// A single label of such a name.
+/// Parses a single label of such a name.
 pub fn host(text: &str) -> Option<String> {
     domain(text).filter(|name| !name.contains('.'))
 }
 
-/// An address of either family.
+/// Parses an address of either family.
 pub fn address(text: &str) -> Option<IpAddr> {
     text.parse().ok()
 }
 
-/// An address of IPv4.
+/// Parses an address of IPv4.
 pub fn address4(text: &str) -> Option<Ipv4Addr> {
     text.parse().ok()
 }
@@ -75,12 +75,12 @@ impl std::fmt::Display for Prefix {
     }
 }
 
-/// A mask of IPv4 of so many bits.
+/// Returns a mask of IPv4 with `length` bits.
 pub fn mask(length: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0)
 }
 
-/// `255.255.255.0`, or `24`, as a length.
+/// Parses `255.255.255.0`, or `24`, as a length.
 pub fn netmask(text: &str) -> Option<u8> {
     if let Ok(length) = text.parse::<u8>() {
         return (length <= 32).then_some(length);
@@ -90,7 +90,7 @@ pub fn netmask(text: &str) -> Option<u8> {
     (mask(length) == bits).then_some(length)
 }
 
-/// `192.168.1.1/24`, or an address alone: all of its bits.
+/// Parses `192.168.1.1/24`, or an address alone: all of its bits.
 pub fn prefix(text: &str) -> Option<Prefix> {
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length)),
@@ -106,12 +106,12 @@ pub fn prefix(text: &str) -> Option<Prefix> {
     (length <= most).then_some(Prefix { address, length })
 }
 
-/// A MAC, in small letters.
+/// Parses a MAC, and returns it in small letters.
 pub fn mac(text: &str) -> Option<String> {
     macs(text).filter(|mac| !mac.contains('*'))
 }
 
-/// A MAC, or several by `*` instead of any byte (dnsmasq(8), `--dhcp-host`).
+/// Parses a MAC, or several by `*` instead of any byte (dnsmasq(8), `--dhcp-host`).
 pub fn macs(text: &str) -> Option<String> {
     let octets: Vec<&str> = text.split([':', '-']).collect();
     let digits = |octet: &str| octet.len() == 2 && octet.bytes().all(|c| c.is_ascii_hexdigit());
@@ -119,12 +119,12 @@ pub fn macs(text: &str) -> Option<String> {
     (octets.len() == 6 && octets.iter().all(good)).then(|| octets.join(":").to_ascii_lowercase())
 }
 
-/// A tag of dnsmasq for clients.
+/// Parses a tag of dnsmasq for clients.
 pub fn tag(text: &str) -> Option<String> {
     made_of(text, 64, "_-").then(|| text.to_owned())
 }
 
-/// A port, or some: `1000-2000`, `1000:2000`.
+/// Parses a port, or several: `1000-2000`, `1000:2000`.
 pub fn ports(text: &str) -> Option<String> {
     let (from, to) = text.split_once(['-', ':']).unwrap_or((text, text));
     let port = |text: &str| match text.bytes().all(|c| c.is_ascii_digit()) {
@@ -138,24 +138,24 @@ pub fn ports(text: &str) -> Option<String> {
     }
 }
 
-/// A key of WireGuard: 32 bytes in base64 (wg(8)).
+/// Parses a key of WireGuard: 32 bytes in base64 (wg(8)).
 pub fn key(text: &str) -> Option<String> {
     let body = text.strip_suffix('=')?;
     (body.len() == 43 && made_of(body, 43, "+/")).then(|| text.to_owned())
 }
 
-/// ASCII that can be printed, of any length.
+/// Returns true for printable ASCII of any length.
 pub fn printable(text: &str) -> bool {
     text.bytes().all(|c| (0x20..=0x7e).contains(&c))
 }
 
-/// A word of pppd's options, quoted (pppd(8), "OPTIONS FILES").
+/// Quotes a word of pppd's options (pppd(8), "OPTIONS FILES").
 pub fn quoted(text: &str) -> Option<String> {
     let good = (1..=255).contains(&text.len()) && printable(text);
     good.then(|| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
-/// A lease time (dnsmasq(8), `--dhcp-range`).
+/// Parses a lease time (dnsmasq(8), `--dhcp-range`).
 pub fn lease(text: &str) -> Option<String> {
     if text == "infinite" {
         return Some(text.to_owned());
@@ -165,7 +165,7 @@ pub fn lease(text: &str) -> Option<String> {
     (digits && (1..=9).contains(&number.len())).then(|| text.to_owned())
 }
 
-/// A zone of `/usr/share/zoneinfo`.
+/// Parses a zone of `/usr/share/zoneinfo`.
 pub fn zone(text: &str) -> Option<String> {
     // OpenWrt writes spaces where the database has underscores.
     let name = text.replace(' ', "_");
@@ -173,7 +173,7 @@ pub fn zone(text: &str) -> Option<String> {
     name.split('/').all(good).then_some(name)
 }
 
-/// A number in these bounds.
+/// Parses a number in these bounds.
 pub fn number(bounds: std::ops::RangeInclusive<u64>) -> impl Fn(&str) -> Option<u64> {
     move |text| {
         let digits = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
@@ -182,13 +182,13 @@ pub fn number(bounds: std::ops::RangeInclusive<u64>) -> impl Fn(&str) -> Option<
     }
 }
 
-/// A number of exactly so many digits of base 16.
+/// Parses a number of exactly `length` digits of base 16.
 pub fn hexadecimal(text: &str, length: usize) -> Option<String> {
     let good = text.len() == length && text.bytes().all(|c| c.is_ascii_hexdigit());
     good.then(|| text.to_ascii_lowercase())
 }
 
-/// A flag, in the words that OpenWrt's scripts accept.
+/// Parses a flag, in the words that OpenWrt's scripts accept.
 pub fn flag(text: &str) -> Option<bool> {
     match text {
         "1" | "on" | "true" | "yes" | "enabled" => Some(true),

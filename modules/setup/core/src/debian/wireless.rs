@@ -153,7 +153,7 @@ fn radio(reader: Reader<'_>, n: usize, facts: &Hardware) -> Option<Radio> {
     Some(radio)
 }
 
-/// `config wifi-iface`
+/// Renders `config wifi-iface`.
 fn iface(reader: Reader<'_>, radio: &mut Radio, network: &mut Network) {
     let word = reader.word("mode", &["ap", "mesh", "sta"]);
     let Some(word) = word else {

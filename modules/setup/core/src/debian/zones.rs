@@ -54,7 +54,7 @@ pub fn policies(reader: &Reader<'_>, default: Policies) -> Policies {
     }
 }
 
-/// `config defaults`, and its policies.
+/// Reads `config defaults`, and its policies.
 pub fn defaults(package: &Package, ledger: &Diagnostics) -> Policies {
     let found = sections(package, ledger).find(|reader| reader.kind() == "defaults");
     // Defaults of fw4.

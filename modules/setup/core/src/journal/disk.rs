@@ -27,7 +27,7 @@ pub(super) fn is_in(found: &Found, written: &Path, path: &Path) -> Result<(), Jo
     }
 }
 
-/// SHA-256, in hexadecimal digits.
+/// Returns the SHA-256, in hexadecimal digits.
 pub(super) fn digest(text: &[u8]) -> String {
     net::hex::text(sha(&SHA256, text).as_ref())
 }

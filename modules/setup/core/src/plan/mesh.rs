@@ -212,7 +212,8 @@ impl MeshPlan<'_> {
         }
     }
 
-    /// 802.11s carries frames from neighbour to neighbour; batman-adv finds the route.
+    /// Configures the mesh point: 802.11s carries frames from neighbour to neighbour; batman-adv
+    /// finds the route.
     fn mesh_point(&mut self, mesh: &Mesh, name: &str) {
         let config = &mut *self.config;
         config.set("wireless", name, "mode", "mesh");

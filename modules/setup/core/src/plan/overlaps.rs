@@ -195,7 +195,7 @@ fn field(taken: &UsedPorts, choices: &Choices) -> String {
     }
 }
 
-/// Networks of interfaces that the wizard does not know.
+/// Returns the networks of interfaces that the wizard does not know.
 fn foreign(config: &Config, known: &[Ipv4Cidr]) -> Vec<UsedNetwork> {
     const OURS: [&str; 4] = ["loopback", "lan", "guest", "wan"];
     let device = |section: &Section| text(section, "device");

@@ -19,7 +19,7 @@ pub struct Problem {
     pub hint: String,
 }
 
-/// Key of the problem [`Wrong::NoUplink`].
+/// Key of the problem [`ProblemKind::NoUplink`].
 pub(super) const NO_UPLINK: &str = "no-uplink";
 
 impl std::fmt::Display for Problem {

@@ -11,7 +11,7 @@ const UPLINK: [&str; 11] = [
     "apn", "pincode",
 ];
 
-/// The options that a sentence is about, as text. `None`: the sentence is about a change itself.
+/// Returns the options of a sentence, as text. `None`: the sentence is about a change itself.
 pub fn subject(sentence: &Sentence, config: &Config) -> Option<String> {
     let first = |package, kind| {
         let section = config.of_type(package, kind).next();

@@ -52,7 +52,7 @@ pub fn detect(args: &DetectArgs, setup: &Setup, output: &mut Output<'_>) -> Resu
     }
 }
 
-/// `0.21 s  DHCP answer from …`
+/// Formats evidence as a line: `0.21 s  DHCP answer from …`.
 fn line(heard: &Evidence) -> String {
     let seconds = heard.after as f64 / 1000.0;
     let vlan = heard

@@ -30,7 +30,7 @@ impl Detection {
     /// Begins, unless a detection is running already.
     ///
     /// # Errors
-    /// No port is known.
+    /// The port is unknown.
     pub fn begin(&self, port: Option<String>, setup: &Setup) -> Result<SetupDetection, Error> {
         let (port, lans) = choose(port, None, setup)?;
         let began = self.update(|seen| {

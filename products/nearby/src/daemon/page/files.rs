@@ -15,7 +15,7 @@ macro_rules! built {
 const MISSING: &[u8] = b"<!doctype html><html lang=\"en\"><title>weir-nearby</title><p>This \
     weir-nearby was built without its page: run `make web build-nearby` to include it.";
 
-/// The file at a path.
+/// Returns the file at a path.
 pub fn find(path: &str) -> Option<Response<ResponseBody>> {
     let (media, octets): (_, &'static [u8]) = match path {
         "/" => ("text/html; charset=utf-8", built!("index.html")),
@@ -34,7 +34,7 @@ pub fn find(path: &str) -> Option<Response<ResponseBody>> {
     Some(answer(media, Bytes::from_static(octets)))
 }
 
-/// A whole answer.
+/// Builds a whole answer.
 pub fn answer(media: &'static str, octets: Bytes) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::whole(octets));
     let headers = response.headers_mut();

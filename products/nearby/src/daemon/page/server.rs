@@ -212,12 +212,13 @@ impl HttpService for PageServer {
     }
 }
 
-/// The hardware address of a neighbour, which the kernel shows in a file for IPv4 alone.
+/// Returns the hardware address of a neighbour, which the kernel shows in a file for IPv4 only.
 fn neighbour(address: IpAddr) -> Option<[u8; 6]> {
     mac_of(address, &std::fs::read_to_string("/proc/net/arp").ok()?)
 }
 
-/// The hardware address in a line of `/proc/net/arp` (proc_net(5)): `IP HWtype Flags HWaddress …`.
+/// Returns the hardware address in a line of `/proc/net/arp` (proc_net(5)): `IP HWtype Flags
+/// HWaddress …`.
 fn mac_of(address: IpAddr, table: &str) -> Option<[u8; 6]> {
     table.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();
@@ -230,7 +231,8 @@ fn mac_of(address: IpAddr, table: &str) -> Option<[u8; 6]> {
     })
 }
 
-/// The router's page has a configuration to put names in; this one is reached by addresses.
+/// Adapts a problem: the router's page has a configuration for names; this page is reached by
+/// addresses.
 fn as_here(problem: Problem) -> Problem {
     match problem.error.as_str() {
         "wrong_host" => Problem::new(

@@ -88,7 +88,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl LinkContext {
-    /// No link is there yet.
+    /// Creates the context without a link.
     pub fn new(
         secret: Secret,
         key: Arc<Key>,
@@ -130,7 +130,7 @@ impl LinkContext {
         }
     }
 
-    /// A link, until it ends.
+    /// Runs a link, until it ends.
     pub async fn talk(
         &self,
         socket: TcpStream,
@@ -212,7 +212,7 @@ impl LinkContext {
     }
 }
 
-/// A handshake, of either side: it ends in time.
+/// Runs a handshake of either side, with a time limit.
 pub async fn shake(
     socket: &mut TcpStream,
     mut handshake: Handshake,

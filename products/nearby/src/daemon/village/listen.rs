@@ -19,7 +19,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Connections that the kernel keeps until they are taken.
 const BACKLOG: u32 = 64;
 
-/// Listens; nothing: at all addresses, of either version.
+/// Listens; without addresses: at all addresses, of either version.
 pub fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, String> {
     let wrong = |address: SocketAddr| {
         move |error| format!("cannot listen on {address} for nodes of the village: {error}")

@@ -81,7 +81,7 @@ pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> 
     2
 }
 
-/// `waits 2.1 ms for it, 24 ms beyond`
+/// Returns a text such as `waits 2.1 ms for it, 24 ms beyond`.
 fn waits(latency: &Latency) -> Option<String> {
     let lan = latency
         .lan

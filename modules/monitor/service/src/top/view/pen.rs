@@ -26,7 +26,7 @@ impl<'a> Pen<'a> {
         self.buffer
     }
 
-    /// Text in the first row of a place, at its left or right side.
+    /// Writes text in the first row of an area, at its left or right side.
     pub(super) fn text(&mut self, place: Rect, text: &str, style: Style, right: bool) {
         let place = place.intersection(self.buffer.area);
         if place.is_empty() {
@@ -44,7 +44,7 @@ impl<'a> Pen<'a> {
             .set_stringn(x, place.y, &text, usize::from(place.width), style);
     }
 
-    /// Text in a row of an area, over its whole width.
+    /// Writes text in a row of an area, over its whole width.
     pub(super) fn line(&mut self, area: Rect, row: u16, text: &str, style: Style) {
         if row < area.height {
             let place = Rect::new(area.x, area.y.saturating_add(row), area.width, 1);
@@ -73,7 +73,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// A colour without a meaning.
+    /// Returns the style of a colour without a meaning.
     pub(super) fn coloured(&self, colour: Color) -> Style {
         if self.colour {
             Style::new().fg(colour)
@@ -82,7 +82,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Background and text exchanged.
+    /// Returns the style with background and text exchanged.
     pub(super) fn reversed(&self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

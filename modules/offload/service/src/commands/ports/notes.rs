@@ -19,7 +19,7 @@ pub(super) fn alike<'a, T: PartialEq>(
     groups
 }
 
-/// A sentence, its second line and those after it indented.
+/// Prints a sentence, with its second and later lines indented.
 pub(super) fn said(text: &str, output: &mut Output<'_>) -> io::Result<()> {
     for (number, line) in wrap(&sanitize(text), WIDTH - 2).into_iter().enumerate() {
         let indent = if number == 0 { "" } else { "  " };

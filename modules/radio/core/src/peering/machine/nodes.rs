@@ -32,22 +32,22 @@ impl Nodes {
         }
     }
 
-    /// A node.
+    /// Returns a node.
     pub fn get(&self, mac: &Mac) -> Option<&Peer> {
         self.peers.get(mac)
     }
 
-    /// A node.
+    /// Returns a node.
     pub fn get_mut(&mut self, mac: &Mac) -> Option<&mut Peer> {
         self.peers.get_mut(mac)
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Mac, &mut Peer)> {
         self.peers.iter_mut()
     }
 
-    /// Addresses of all nodes.
+    /// Returns the addresses of all nodes.
     pub fn macs(&self) -> Vec<Mac> {
         self.peers.keys().copied().collect()
     }
@@ -125,7 +125,7 @@ impl Nodes {
         (self.state(settings, mac, peer) == State::Waiting).then_some(why)
     }
 
-    /// A number that no other node has.
+    /// Returns a number that no other node has.
     pub fn free_aid(&self) -> u16 {
         let used = |aid: &u16| self.peers.values().any(|peer| peer.aid == *aid);
         let aid = (1..=HIGHEST_AID).rev().find(|aid| !used(aid));

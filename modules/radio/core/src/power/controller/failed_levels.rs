@@ -17,7 +17,7 @@ struct Memory {
 pub struct FailedLevels(Vec<Memory>);
 
 impl FailedLevels {
-    /// None of so many levels has failed.
+    /// Creates a table of `levels` levels without a failure.
     pub fn new(levels: usize) -> Self {
         Self(vec![Memory::default(); levels])
     }
@@ -36,12 +36,12 @@ impl FailedLevels {
         memory.until = now.saturating_add(wait.min(settings.back_off_most));
     }
 
-    /// A level was enough.
+    /// Records a sufficient level.
     pub fn free(&mut self, place: usize) {
         self.0[place] = Memory::default();
     }
 
-    /// All levels may be tried.
+    /// Permits trials of all levels.
     pub fn clear(&mut self) {
         self.0.fill(Memory::default());
     }

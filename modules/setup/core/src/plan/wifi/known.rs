@@ -21,7 +21,7 @@ pub(crate) fn whom(section: &Section) -> Option<NetworkUsers> {
     in_network(section)
 }
 
-/// The network that an access point is in, if the wizard knows it.
+/// Returns the network of an access point, if the wizard knows it.
 pub(super) fn in_network(section: &Section) -> Option<NetworkUsers> {
     match &*words(section, "network").join(" ") {
         "lan" => Some(NetworkUsers::Lan),
