@@ -28,7 +28,7 @@ export function stationOf(conversation: Conversation): string {
   return name || conversation.station;
 }
 
-/** Addresses that no station has: none reported, or none there, as behind a tunnel. */
+/** Addresses that no station has: not reported, or missing, as behind a tunnel. */
 const NO_MAC = ["", "00:00:00:00:00:00"];
 
 /** The station, with a link to its page if it has one. */

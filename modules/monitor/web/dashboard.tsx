@@ -49,7 +49,7 @@ function Summary({ devices }: { devices: Devices }) {
 function Boards({ devices }: { devices: Devices }) {
   const { conditions } = useStore(live);
   const uplinks = devices.ports.filter((port) => port.uplink);
-  // Urgent conditions stand first.
+  // Urgent conditions come first.
   const urgent = needsAttention(conditions?.conditions ?? []);
   return (
     <div class="grid">

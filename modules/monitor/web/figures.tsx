@@ -32,7 +32,7 @@ export function Rates({ down, up }: { down: number; up: number }) {
 export function latencyText(latency: Latency | undefined): string {
   if (latency === undefined || (latency.lan === undefined && latency.wan === undefined)) return "–";
   const f = format();
-  // The unit once, behind the last figure.
+  // The unit once, after the last figure.
   if (latency.wan === undefined) return `${f.milliseconds(latency.lan ?? 0)} / –`;
   const lan = latency.lan === undefined ? "–" : f.fewDigits(latency.lan);
   return `${lan} / ${f.milliseconds(latency.wan)}`;

@@ -1,4 +1,4 @@
-// Kinds of devices, as users chose: a picture beside the name, and a word.
+// Kinds of devices, as users chose: an icon next to the name, and a word.
 import type { ComponentChildren } from "preact";
 import { plain } from "@/core/plain";
 import { Lines } from "@/shell/icons";

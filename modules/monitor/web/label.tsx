@@ -10,7 +10,7 @@ import { kinds } from "./kinds";
 import { t } from "./text";
 import type { DeviceLabelled } from "./types";
 
-/** Content of the fields: typed text, else the former label. */
+/** Content of the fields: typed text, else the saved label. */
 type Fields = { name: string; owner: string; icon: string };
 
 const said = (device: Device): Fields => ({

@@ -165,7 +165,7 @@ function Drawing({
     return () => watcher.disconnect();
   }, []);
   const picture = layOut(given, SPACE);
-  // The Tab key stops once; arrow keys lead on from there, in the order of the table.
+  // The Tab key stops once; arrow keys move on from there, in the order of the table.
   const stop = picture.ribbons.some((ribbon) => ribbon.stream.id === chosen)
     ? chosen
     : picture.ribbons[0]?.stream.id;
@@ -190,7 +190,7 @@ function Drawing({
   const block = (side: "left" | "right") => (item: Block) => {
     const named = side === "left" ? { name: item.key, device: "" } : hop(item.key);
     const x = side === "left" ? 0 : right;
-    // Half of the width, less a little: names of both sides are in one line.
+    // Slightly less than half of the width: names of both sides are in one line.
     const letters = Math.min(Math.floor(width / 2 / 8.2), 36);
     const name = named.device === "" ? named.name : `${named.name} · ${named.device}`;
     const cut =

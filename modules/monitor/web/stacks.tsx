@@ -1,5 +1,5 @@
 // Stacked bars, one for each period. A picture to a screen reader; arrow keys choose a period, and
-// a table beside shows its figures.
+// an adjacent table shows its figures.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { scale } from "@/core/scale";
 import { format } from "@/text";

@@ -53,7 +53,7 @@ export interface History {
 export interface Period {
   start: number;
   end: number;
-  /** Internet traffic; `lan` has the rest. */
+  /** Internet traffic; `lan` has the other traffic. */
   received: Count;
   sent: Count;
   lan: { received: Count; sent: Count };

@@ -55,7 +55,7 @@ export interface Path {
   subflows: number;
   fell_back: number;
   /**
-   * True if a device on the path removed MPTCP lately; absent from older routers, as the tunnel's
+   * True if a device on the path removed MPTCP recently; absent from older routers, as the tunnel's
    * bytes are.
    */
   strips?: boolean;
@@ -84,7 +84,7 @@ export interface Twin {
 }
 
 /**
- * Ports of the partner that lead to a host of the LAN; `granted` tells if the partner grants them,
+ * Ports of the partner that lead to a host of the LAN; `granted` shows if the partner grants them,
  * while connected.
  */
 export interface Forward {

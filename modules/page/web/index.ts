@@ -4,7 +4,7 @@ import { Settings } from "./settings";
 import { t } from "./text";
 
 /**
- * Module for the reader's own access. Language and appearance are beside the navigation, within
+ * Module for the reader's own access. Language and appearance are next to the navigation, within
  * reach of every view.
  */
 export const account: Module = {

@@ -1,4 +1,4 @@
-// A voucher sold in two taps: how long, and "sell". The rest has defaults.
+// A voucher sold in two taps: how long, and "sell". All other fields have defaults.
 import { useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { get, send } from "@/api/client";

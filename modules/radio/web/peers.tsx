@@ -34,7 +34,7 @@ export function PeersCard({ told }: { told: RadioPeers }) {
   );
 }
 
-/** A word and an icon, beside the colour. */
+/** A word and an icon, in addition to the colour. */
 function Encryption({ peer }: { peer: RadioPeer }) {
   switch (isOpen(peer)) {
     case null:

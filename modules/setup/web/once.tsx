@@ -1,4 +1,4 @@
-// Files that are shown once, and former states of the router.
+// Files that are shown once, and saved states of the router.
 import { useState } from "preact/hooks";
 import { useAction } from "@/api/action";
 import { plain } from "@/core/plain";

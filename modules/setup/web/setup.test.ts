@@ -76,7 +76,7 @@ test("a stuck step lists each problem that none of its fields shows", () => {
     // Another step lists its own.
     assert.deepEqual(fields([problem(field)], "router", path), []);
   }
-  // A field shows problems of what is in it.
+  // A field shows problems of its parts.
   assert.deepEqual(fields([problem("internet.dns[1]")], "internet", "internet.dns"), []);
   assert.deepEqual(fields([problem("internet.dns[1]")], "internet"), ["internet.dns[1] x"]);
   // A field shows one problem: the first.

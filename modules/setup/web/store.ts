@@ -125,7 +125,7 @@ export async function look(): Promise<void> {
   try {
     setup = await get<Setup>("setup");
   } catch {
-    // The address may have changed; the time goes on.
+    // The address may have changed; the time limit continues.
     return set({ lost: true });
   }
   // The user may have pressed a button meanwhile.
@@ -253,6 +253,6 @@ export async function end(how: "confirm" | "revert", number?: number): Promise<v
   set({ ended: how === "confirm" ? "confirmed" : "reverted" });
   if (how === "revert") set({ applied: null });
   await anew();
-  // A return to a former state is a change, too, and may need confirmation.
+  // A return to a saved state is a change, too, and may need confirmation.
   if (wizard.get().setup?.pending) set({ ended: null });
 }

@@ -1,4 +1,4 @@
-// Wishes for the router, and its answers: the document of modules/setup/core, and its messages.rs.
+// Requests to the router, and its answers: the document of modules/setup/core, and its messages.rs.
 // Names in them are untrusted: they go through `plain`.
 
 export interface Choices {

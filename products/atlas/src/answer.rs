@@ -2,7 +2,7 @@
 //!
 //! Spreadsheets take a cell that begins with `=`, `+`, `-` or `@` for a formula: in CSV such a text
 //! gets an apostrophe in front, as OWASP advises ("CSV injection"), and so does the name of a
-//! column. Numbers stay as they are.
+//! column. Numbers stay unchanged.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

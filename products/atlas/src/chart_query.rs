@@ -49,7 +49,7 @@ const NAMES: [&str; 15] = [
 pub struct ChartQuery {
     /// Only its begin counts.
     pub from: Option<Span>,
-    /// The whole of it is shown: `to=2019-12` is up to the end of December.
+    /// End of the range, inclusive: `to=2019-12` is up to the end of December.
     pub to: Option<Span>,
     /// Unit of a point; `None`: a fitting one.
     pub by: Option<Unit>,

@@ -1,4 +1,4 @@
-//! Errors, in words that name the thing and the fix.
+//! Errors: each text names the thing and the fix.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};

@@ -1,9 +1,9 @@
-//! Limited slots, and a fair queue for them. A client with many requests waits behind one with few:
-//! each next turn of a client is one later than its last (as in start-time fair queueing, Goyal,
-//! Vin and Cheng 1996), behind those of clients with less recent use of slots.
+//! Limited slots, and a fair queue for them. A client with many requests waits behind a client with
+//! few: each turn of a client is one later than its previous turn (as in start-time fair queueing,
+//! Goyal, Vin and Cheng 1996), behind those of clients with less recent use of slots.
 //!
 //! If [`Rules::newcomers`] is set, a client without recent requests comes before all others, the
-//! latest of such clients first. A crowd of addresses that arrive at once is new only once: a later
+//! latest of such clients first. Many addresses that arrive at once are new only once: a later
 //! client with few requests has the next slot.
 
 use std::collections::{BTreeMap, HashMap};
@@ -32,7 +32,7 @@ pub(crate) struct Rules {
 pub(crate) enum Refused {
     /// The client has reached its own limit.
     Share,
-    /// All slots are taken by others.
+    /// Other clients have all slots.
     Full,
 }
 
@@ -374,7 +374,7 @@ mod tests {
             *since -= Duration::from_secs(5);
             drop(state);
         };
-        // All have had a slot once, and ask again at once.
+        // All have had a slot once, and request another at once.
         for number in 1..=18 {
             assert_eq!(told(&mut slow[0]), Some(Ok(())), "{number}");
             ends(slow.remove(0));

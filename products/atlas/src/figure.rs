@@ -73,8 +73,9 @@ pub enum Plot {
     Map {
         /// Places.
         points: Vec<Point>,
-        /// As density if set, else as circles. Its steps follow the largest value of a place at any
-        /// time, given here, rather than those shown: so a colour means the same at all times.
+        /// As density if set, otherwise as circles. Its steps follow the largest value of a place
+        /// at any time, given here, rather than the shown values, so each colour has one meaning at
+        /// all times.
         heat: Option<f64>,
     },
 }

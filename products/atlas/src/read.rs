@@ -1,8 +1,8 @@
 //! Reads files as snapshots: [`walk`] finds them, also in archives and at addresses; a [`Mapping`]
 //! describes their format; [`import`] writes the snapshots to the store.
 //!
-//! Defects are read as well as possible, and noted for the ledger. A truncated or malformed file is
-//! left out as a whole: in half a snapshot, communities would seem to be gone.
+//! Entries with defects are parsed as far as possible, and noted for the ledger. A truncated or
+//! malformed file is left out as a whole: in half a snapshot, communities would seem to be missing.
 
 mod address;
 mod archive;

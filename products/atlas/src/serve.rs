@@ -1,8 +1,8 @@
 //! The HTTP server: reads, and changes nothing.
 //!
 //! [`listen`] accepts clients and speaks HTTP, [`route`] resolves addresses, [`app`] answers: from
-//! its [`cache`], else by a [`question`] to the store, through the [`pool`]'s connections to the
-//! [`opened`] file, with [`figures`] shared between forms; a free [`query`] runs in its own
+//! its [`cache`], otherwise by a [`store_query`], through the [`pool`]'s connections to the file
+//! ([`connection_pool`]), with [`figures`] shared between forms; a free [`query`] runs in its own
 //! process.
 
 mod app;

@@ -1,8 +1,8 @@
 //! Free queries: SQL of any reader, over a read-only copy of the store.
 //!
 //! [`public`] makes the copy, with views for people; [`Queries`] starts this program again for each
-//! query, as a [`Worker`] that drops all rights that a query does not need ([`confine`]) before it
-//! reads the query. `docs/atlas-sql.md` lists refusals and limits.
+//! query, as a [`Worker`] that drops all privileges that a query does not need ([`confine`]) before
+//! it reads the query. `docs/atlas-sql.md` lists refusals and limits.
 
 mod answer;
 mod cache;

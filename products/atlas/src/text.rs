@@ -11,8 +11,8 @@ pub(crate) fn folded(name: &str) -> String {
     }
 }
 
-/// Returns the letters and digits of a word, for comparison of spellings. A word without any is
-/// compared as a name.
+/// Returns the letters and digits of a word, for comparison of spellings. A word without letters
+/// and digits is compared as a name.
 pub(crate) fn spelling(word: &str) -> String {
     let folded = folded(word);
     let plain: String = folded.chars().filter(|c| c.is_alphanumeric()).collect();

@@ -28,7 +28,7 @@ const STRETCHED = 1.3;
 const REST = 150;
 /** Pixels below which a picture is higher than half of its width. */
 const NARROW = 560;
-/** Pixels below which the tools have no room beside a title. */
+/** Pixels below which the tools have no room next to a title. */
 const OVERFLOW = 420;
 /** Space in a frame for the slider, and below the tools, pixels. */
 const SLIDER = 52;
@@ -136,7 +136,7 @@ export class WeirChart extends HTMLElement {
     const room = Math.floor((this.#room * width) / (this.clientWidth || width));
     const height = Math.max(Math.min(usual, room), LEAST);
     const more: Record<string, string> = { width: String(width), height: String(height) };
-    // A page of the atlas has them beside its chart.
+    // A page of the atlas has them next to its chart.
     if (this.hasAttribute("data-main")) more.notes = "0";
     if (this.hasAttribute("data-frame")) more.fit = "1";
     if (!address.query.has("lang")) more.lang = this.#language;
@@ -167,7 +167,7 @@ export class WeirChart extends HTMLElement {
     if (parts === undefined) return;
     this.#asked += 1;
     const asked = this.#asked;
-    // A static site answers no requests: the page has all there is.
+    // A static site answers no requests: the page has all of the data.
     parts.frame.hidden = address === undefined;
     if (address === undefined) return this.#slot(true);
     parts.frame.setAttribute("aria-busy", "true");
@@ -205,7 +205,7 @@ export class WeirChart extends HTMLElement {
     this.dispatchEvent(new Event("drawn"));
   }
 
-  /** Shows an error; the former picture stays, or else the page's replacement. */
+  /** Shows an error; the previous picture stays, or else the page's replacement. */
   #fail(text: string) {
     this.#parts?.tell(text, "wrong");
     if (this.#picture === undefined) this.#slot(true);
@@ -218,7 +218,7 @@ export class WeirChart extends HTMLElement {
     if (this.#parts) this.#parts.stage.hidden = instead;
   }
 
-  /** Shows another state, and tells the page. */
+  /** Shows another state, and notifies the page. */
   async #go(address: Address, remember = true) {
     if (address.same(this.#address)) return;
     if (remember && this.#address !== undefined)
@@ -259,7 +259,7 @@ export class WeirChart extends HTMLElement {
     const to = Address.read(link.href.baseVal, document.baseURI);
     if (to?.name !== this.#address?.name || to?.root !== this.#address?.root) return;
     event.preventDefault();
-    // The page decides the looks.
+    // The page decides the appearance.
     const look = (name: string) => this.#address?.query.get(name);
     if (to) void this.#go(to.with({ theme: look("theme"), lang: look("lang") }));
   }
@@ -285,7 +285,7 @@ export class WeirChart extends HTMLElement {
     return { address, title, width, height, theme: this.#theme, language };
   }
 
-  /** If a title has no room beside the tools, the tools go above. */
+  /** If a title has no room next to the tools, the tools go above. */
   #narrow() {
     this.#parts?.frame.classList.toggle("narrow", this.clientWidth < OVERFLOW);
   }

@@ -53,7 +53,7 @@ function fill(form: HTMLFormElement, from: HTMLFormElement) {
 
 const nameOf = (field: Element) => field.getAttribute("name") ?? "";
 
-/** A button beside each snippet that copies it. */
+/** A button next to each snippet that copies it. */
 function snippets() {
   for (const field of document.querySelectorAll<HTMLTextAreaElement>("textarea.snippet")) {
     if (field.nextElementSibling?.matches("button")) continue;
@@ -72,7 +72,7 @@ function snippets() {
   }
 }
 
-// On narrow windows links stand in one row, which scrolls.
+// On narrow windows links are in one row, which scrolls.
 const current = document.querySelector<HTMLElement>(".side [aria-current=page]");
 const side = current?.closest(".side");
 if (side) side.scrollLeft = (current?.offsetLeft ?? 0) - side.clientWidth / 2;

@@ -125,7 +125,7 @@ impl Bluetooth {
         self.address
     }
 
-    /// Reports all devices seen, until the adapter is gone; returns the reason.
+    /// Reports all devices in range, until the adapter disappears; returns the reason.
     pub async fn look(&self) -> Error {
         tokio::select! {
             error = self.watch() => error,

@@ -137,7 +137,7 @@ fn read_key(path: &Path) -> Result<Vec<u8>, std::io::Error> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     let wrong = |what: String| std::io::Error::other(what);
     let mut options = std::fs::OpenOptions::new();
-    // Of a pipe nothing is waited for.
+    // Opening a pipe does not block.
     let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
     let file = options.read(true).custom_flags(flags).open(path)?;
     let about = file.metadata()?;

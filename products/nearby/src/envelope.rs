@@ -144,9 +144,8 @@ pub fn read(octets: &[u8]) -> Result<Content, Error> {
     }
 }
 
-/// Returns a message without its unsigned parts, in a unique encoding. Otherwise a node that passes
-/// the message on could make many variants of it, all with a valid signature. `None`: nothing is
-/// signed.
+/// Returns a message without its unsigned parts, in a unique encoding. Otherwise a relaying node
+/// could make many variants of the message, all with a valid signature. `None`: nothing is signed.
 pub fn plain(octets: &[u8]) -> Option<Vec<u8>> {
     let again = |octets: &[u8]| decoded::<Signed>(octets).map(|signed| signed.encode_to_vec());
     let kind = match decoded::<Envelope>(octets).ok()?.kind? {
@@ -174,7 +173,7 @@ pub fn feed(key: &Key, text: &str, time: u64) -> Vec<u8> {
     Envelope { kind }.encode_to_vec()
 }
 
-/// Returns an identification of this node, and asks for the other's if `asks` is true.
+/// Returns an identification of this node; requests the other's if `asks` is true.
 pub fn identification(own: &Node, asks: bool) -> Vec<u8> {
     let node = Name { id: own.octets() };
     let kind = Some(Kind::Identification(Identification {

@@ -35,7 +35,7 @@ impl Power {
         }
     }
 
-    /// Returns the delay that pauses add until a peer is seen again, ms.
+    /// Returns the delay that pauses add until a peer is found again, ms.
     pub fn rests(self) -> u64 {
         match self {
             Self::Low => EACH - self.round(),

@@ -1,6 +1,6 @@
 //! The format of Linux and iOS: JSON between `$$`, in writes of twenty bytes.
 //!
-//! The format has no number, no checksum and no acknowledgement of its own, and takes four bytes to
+//! The format has no number, no checksum and no acknowledgement of its own, and needs four bytes to
 //! send one. Such JSON never contains a `$`, so frames are distinguishable.
 
 use serde::{Deserialize, Serialize};

@@ -25,7 +25,7 @@ pub const VERSION: u8 = 1;
 pub const PORT: u16 = 9351;
 /// Largest number of IP links for a message, from its origin or its arrival by Bluetooth.
 pub const HOPS: u8 = 8;
-/// A handshake takes so long at most, ms.
+/// Time limit of a handshake, ms.
 pub const PATIENCE: u64 = 5_000;
 /// Pauses between two tries to reach a node: the first, twice as long each time, and at most, ms.
 pub const PAUSES: [u64; 2] = [1_000, 60_000];

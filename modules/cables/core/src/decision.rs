@@ -44,7 +44,7 @@ pub struct Decision {
     pub held_by: Option<&'static str>,
     /// The VXLAN that the mesh has to be in at this port, as others are there too.
     pub vxlan: Option<u32>,
-    /// Own frames come back, whatever role is kept.
+    /// Own frames return, whatever role is kept.
     pub looped: bool,
     /// Problems for the user.
     pub notices: Vec<Notice>,

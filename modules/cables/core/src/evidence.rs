@@ -22,7 +22,7 @@ const SERVERS: usize = 4;
 /// Time after the last own frame for which a loop is assumed, if this router probes for loops.
 pub const LOOP_LASTS: u64 = 30_000;
 
-/// Own frames that make a loop: some radios say one back.
+/// Number of own frames that make a loop: some radios return a single one.
 const LOOP: u32 = 3;
 /// Frames of pure clients. A Linux that routes IPv4 alone asks for routers of IPv6 everywhere.
 const ASKS: [FrameClass; 2] = [FrameClass::Padi, FrameClass::DhcpClient];
@@ -103,7 +103,7 @@ pub struct Evidence {
     pub look_began: Option<u64>,
     pub look: Option<ProbeResult>,
     pub hello: Option<(Hello, u64)>,
-    /// From which of this router's ports an own hello came back, and when.
+    /// Port of this router whose own hello came back, and the time.
     pub led_to: Option<(String, u64)>,
     own: Vec<Own>,
 }

@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FrameClass {
-    /// From a hardware address of this router's own: it came back.
+    /// From a hardware address of this router: the frame came back.
     Own,
     /// A hello of weir's.
     Hello,

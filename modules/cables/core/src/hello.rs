@@ -62,7 +62,8 @@ pub enum State {
 /// Fault of a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// The frame came from another address than the hello says: it was sent on by something.
+    /// The frame came from another address than the one in the hello: something forwarded the
+    /// hello.
     Source,
     /// The sender does not have the mesh's key, or the hello was changed.
     Proof,

@@ -77,7 +77,8 @@ pub fn way(heard: &Evidence) -> Option<InternetAccess> {
         return InternetAccess::of(why, second(heard, 70));
     }
     if let Some(seen) = dhcp.filter(|seen| !refuted(seen, heard)) {
-        // A server that answers after our request answers it: nothing else would cause a refusal.
+        // A server that answers after weir's request answers this request: nothing else would cause
+        // a refusal.
         let answers = heard.look_began.is_some_and(|began| seen.last >= began) && look.is_none();
         let why = format!("DHCP answers come from {}", from(seen));
         return InternetAccess::of(why, second(heard, if answers { 75 } else { HEARD }));

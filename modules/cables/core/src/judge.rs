@@ -10,7 +10,7 @@ use crate::internet_access::{InternetAccess, way, within};
 use crate::port::{Port, Proof, Use};
 use crate::role::Role;
 
-/// From here on nothing more has to be waited for.
+/// Confidence from which on no more evidence is needed.
 pub const SURE: u8 = 75;
 /// Confidence below which a probe is worth its frames.
 pub const DOUBT: u8 = 55;
@@ -270,8 +270,8 @@ fn client(port: &Port, heard: &Evidence, out: Option<InternetAccess>) -> Verdict
         let why = "a station announces itself".into();
         return verdict(Role::Client, 70, why, change);
     }
-    // As weir itself does: behind a switch that keeps hellos back, it would take this router for a
-    // client, too, and both would be joined.
+    // Weir itself does so: behind a switch that blocks hellos, another weir would take this router
+    // for a client, too, and the two networks would be joined.
     let of = |sort| heard.of(sort).map(|seen| seen.from);
     let both = of(FrameClass::Padi).filter(|from| of(FrameClass::DhcpClient) == Some(*from));
     if let Some(from) = both.filter(|_| !of_lan(port)) {
@@ -293,7 +293,7 @@ fn client(port: &Port, heard: &Evidence, out: Option<InternetAccess>) -> Verdict
     if let Some((sort, seen)) = heard.any(&asks) {
         let (weight, what) = match sort {
             FrameClass::Arp | FrameClass::Ip => (50 + more, "is there"),
-            // So does a router of IPv4 that says nothing before it is asked.
+            // A router of IPv4 that is silent until queried does so, too.
             FrameClass::RouterSolicitation => (50 + more, "asks for IPv6 routers"),
             _ => (55, "asks for an address or a PPPoE session"),
         };

@@ -23,7 +23,7 @@ pub struct Capabilities {
     pub router: bool,
     /// Telephone.
     pub telephone: bool,
-    /// Station and nothing else.
+    /// Only a station.
     pub station: bool,
 }
 

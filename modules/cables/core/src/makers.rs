@@ -1,8 +1,8 @@
-//! Makers of radios for outdoors: by hardware address, which is weak, as they make switches and
-//! routers too, and by the names of their radios, which is strong.
+//! Makers of outdoor radios: by hardware address, which is weak evidence, as they make switches and
+//! routers too, and by the names of their radios, which is strong evidence.
 //!
-//! Addresses are all that IEEE gave these makers in large blocks (MA-L), by its list in Debian's
-//! ieee-data 20220827.1: one that is missing costs a word in the evidence. Names are the
+//! The list has all addresses that IEEE assigned to these makers in large blocks (MA-L), as of
+//! Debian's ieee-data 20220827.1: a missing address costs a word in the evidence. Names are the
 //! makers' own, from their shops.
 
 use detect::Mac;

@@ -1,7 +1,7 @@
-//! Decides the use of a port: the changes that weir may make by itself, by the port's role.
+//! Decides the use of a port: the automatic changes that weir may make, by the port's role.
 //!
 //! Passive evidence never takes a port from the LAN, or an uplink from its use: an error here cuts
-//! people off, or lets a provider's network into theirs.
+//! people off, or lets a provider's network into the users' network.
 
 use detect::Internet;
 
@@ -41,7 +41,7 @@ pub enum Placement {
 /// Internet access offered at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// By PPPoE; else by DHCP, or by IPv6 alone.
+    /// By PPPoE; otherwise by DHCP, or by IPv6 alone.
     pub pppoe: bool,
     /// In this VLAN alone.
     pub vlan: Option<u16>,

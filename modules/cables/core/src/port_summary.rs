@@ -20,7 +20,7 @@ pub struct ClassSummary {
 /// A port since its link came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortSummary {
-    /// By sort, as [`FrameClass::ALL`] is ordered.
+    /// Summaries by class, in the order of [`FrameClass::ALL`].
     pub sorts: [ClassSummary; FrameClass::ALL.len()],
     /// Stations that sent anything: 16 at most, without own addresses.
     pub stations: Vec<Mac>,
@@ -28,8 +28,8 @@ pub struct PortSummary {
     pub more_stations: bool,
     /// Numbers of VLANs, 8 at most.
     pub vlans: Vec<u16>,
-    /// The last frame of LLDP, of CDP, of MNDP, of a hello, from the Ethernet header on: 320 bytes
-    /// of it at most. Empty: none.
+    /// The last frame of LLDP, of CDP, of MNDP, of a hello, from the Ethernet header on: at most
+    /// 320 bytes. Empty: no frame.
     pub lldp: Vec<u8>,
     /// CDP.
     pub cdp: Vec<u8>,

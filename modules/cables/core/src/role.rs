@@ -20,7 +20,7 @@ pub enum Role {
     Switch,
     /// The cable leads back to this router.
     Loop,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 

@@ -187,7 +187,7 @@ fn show(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
     loop {
         let told = ask(&client)?;
         if args.watch && output.is_terminal() {
-            // To the upper left corner, and nothing below.
+            // Moves to the upper left corner, and clears the screen.
             output.raw().write_all(b"\x1b[H\x1b[2J")?;
         }
         print(&told, args.long, output)?;

@@ -105,7 +105,7 @@ impl HelloPort {
     pub fn link(&mut self, up: bool, now: u64) {
         let mut nonce = [0; 16];
         self.heard.clear();
-        // Without a nonce nothing can be proven, and a missing hello does no harm.
+        // Without a nonce no proof is possible, and a missing hello does no harm.
         match up && getrandom::fill(&mut nonce).is_ok() {
             true => {
                 self.port.link(nonce, now);

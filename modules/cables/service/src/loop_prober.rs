@@ -10,7 +10,8 @@ use tracing::debug;
 
 use runtime::uplink::speaker;
 
-/// After a link came, in milliseconds: once it carries frames, and again where that took longer.
+/// Times after the link came, in milliseconds: as soon as the link carries frames, and once more
+/// for slow links.
 const AFTER: [u64; 2] = [300, 1500];
 /// As long as there is a loop.
 const EVERY: u64 = 10_000;

@@ -50,9 +50,9 @@ pub enum MoveResult {
     Made,
     /// The change works, and stays.
     Kept,
-    /// Nothing was changed, and it is not tried again.
+    /// No change was made, and the move is not tried again.
     Refused(String),
-    /// Nothing was changed, and it is tried again.
+    /// No change was made, and the move is tried again.
     Later(String),
     /// The change did not work in time: the old use is restored.
     TakenBack,

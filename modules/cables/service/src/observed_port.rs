@@ -142,7 +142,7 @@ impl ObservedPort {
     }
 
     /// Updates the prior facts. A port that weir itself gave to the LAN counts as unused until
-    /// users of the LAN are found again: any cable may have come.
+    /// users of the LAN are found again: any cable may have been plugged in.
     pub fn learn(&mut self, mut facts: Port, used: ConfiguredUse) {
         self.used = used;
         if used.by_itself && used.now == Use::Lan && !self.of_lan {
@@ -256,8 +256,8 @@ impl ObservedPort {
     fn hear(&mut self, index: u32, means: &mut PortContext<'_>) {
         let now = means.now;
         if let Some(record) = means.noting.read(index) {
-            // The hello comes first, as a hello on record makes a border if nothing is proven. A
-            // tagged hello is not valid: the mesh's own frames have no tag.
+            // The hello comes first, as an unproven hello on record makes a border. A tagged hello
+            // is invalid: the mesh's own frames have no tag.
             let plain = record.sorts[FrameClass::Hello as usize].vlan.is_none();
             let hello = match &mut self.greeter {
                 Some(greeter) if plain => greeter.hear(&record.hello, means.own, now),

@@ -16,7 +16,7 @@ const SECONDS: u64 = 4;
 pub struct Probe(Receiver<Suggestion>);
 
 impl Probe {
-    /// Begins to ask at a port: twelve frames at most, by which nothing is leased.
+    /// Begins to probe at a port, with at most twelve frames, which lease nothing.
     pub fn begin(device: &str) -> Self {
         let (tell, told) = channel();
         let port = device.to_owned();

@@ -394,7 +394,7 @@ impl Watch {
     }
 }
 
-/// Chooses the port at which a loop is cut: of the ports in a loop, the one whose link came last.
+/// Chooses the port at which a loop is cut: of the ports in a loop, the port with the newest link.
 /// Ports that only receive frames of this router's other ports may stay open then.
 fn cut(ports: &mut BTreeMap<u32, ObservedPort>, now: u64) -> Option<u32> {
     let looped = ports.iter_mut().filter_map(|(index, port)| {

@@ -69,7 +69,7 @@ export function likely(cable: Cable): Choice {
   return isChoice(what) ? what : "client";
 }
 
-/** The selected port, else the first. null: the selected one is gone, or there is no port. */
+/** The selected port, else the first. null: the selected one disappeared, or no port exists. */
 export function chosen(cables: readonly Cable[], wanted: string | undefined): Cable | null {
   const found = wanted === undefined ? cables[0] : cables.find(({ device }) => device === wanted);
   return found ?? null;

@@ -172,7 +172,7 @@ async fn interrupted() {
     }
 }
 
-/// Destination of packets: takes whole blocks only.
+/// Destination of packets: accepts only complete blocks.
 struct Target<'a, 'b> {
     path: Option<&'a Path>,
     file: Option<File>,

@@ -22,15 +22,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 const SILENT: Duration = Duration::from_secs(1);
 /// Shortest pause between two reads of the routes.
 const ROUTES_PAUSE: Duration = Duration::from_secs(1);
-/// Reading takes at most one part in this many of the time.
+/// Divisor of time: reading uses at most one part in this many.
 const SHARE: u32 = 50;
 /// Most elements of one set: a range is two elements.
 const ELEMENTS: usize = 2 * DROP_PREFIXES;
 /// Most routes read.
 const ROUTES: usize = 131_072;
 
-/// For drops by a set or a blackhole, one packet a second and prefix goes to the kernel, or one of
-/// 256.
+/// For drops by a set or a blackhole, one packet per second and prefix, or one of 256, goes to the
+/// kernel.
 const SILENT_DROP: DropEntry = DropEntry {
     except: false,
     every: 256,

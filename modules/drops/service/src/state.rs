@@ -10,7 +10,7 @@ use offload_core::drops::routes;
 /// Reason why a list is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UnusedReason {
-    /// Not known yet: the content of the packet path stays, but is not used.
+    /// Not known yet: the content of the packet path stays, but is unused.
     Waiting(&'static str),
     /// The list cannot be used.
     Refused(String),

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         .map_or_else(std::env::temp_dir, PathBuf::from);
     let directory = directory.join(format!("weir{}-cost", std::process::id()));
     let done = measure(&directory);
-    // An error message names files that are left behind.
+    // An error message names files that remain.
     let _ = fs::remove_dir_all(&directory);
     match done {
         Ok(()) => ExitCode::SUCCESS,

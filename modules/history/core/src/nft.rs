@@ -1,6 +1,6 @@
 //! The rules that keep devices from the network, as text for `nft -f -`: pure.
 //!
-//! The rules are a table of weir's own, so that foreign rules stay untouched. The table drops
+//! The rules are in a table of weir's own, so that foreign rules stay untouched. The table drops
 //! *forwarded* packets: those from the device by its hardware address, those to the device by its
 //! addresses. The router itself stays reachable, with the page that explains the block. A changed
 //! set is a new generation of the ruleset: it ends the proofs of flows that weir forwards itself,

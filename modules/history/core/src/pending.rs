@@ -160,7 +160,7 @@ pub struct Pending {
 
 impl Pending {
     /// Adds to an hour, given by its start. At most `devices` large devices, and some small ones,
-    /// have sums of their own; at most `entries` pairs are kept.
+    /// have sums of their own; the hour keeps at most `entries` pairs.
     pub fn add(
         &mut self,
         hour: i64,

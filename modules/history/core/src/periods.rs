@@ -4,9 +4,9 @@
 //! gap:
 //!
 //! * An **hour** begins when the minutes of the local clock are zero, and when the clock is set. So
-//!   where it is set by half an hour (Lord Howe Island) there is a short hour, and the hour that
-//!   comes twice in autumn is two.
-//! * A **day** begins at the first instant of its date: at 1:00 where midnight is left out. It has
+//!   if the clock is set by half an hour (Lord Howe Island), one hour is short; and the repeated
+//!   hour in autumn counts as two.
+//! * A **day** begins at the first instant of its date: at 1:00 if midnight is left out. It has
 //!   23 or 25 hours when the clock is set.
 //! * A **week** and a **month** begin with a day: the configured day of the week, the configured
 //!   day (1 to 28) of the month.

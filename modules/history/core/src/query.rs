@@ -12,8 +12,8 @@ use crate::periods::{Calendar, Unit};
 use crate::schema::{SUMS, State};
 use crate::words::{ApplicationIds, OTHER_WORD};
 
-/// An answer has at most so many periods, the oldest first; ask again from the end of the last. Two
-/// weeks of hours are 336.
+/// Maximum number of periods in an answer, the oldest first; the next query starts at the end of
+/// the last period. Two weeks of hours are 336.
 pub const MOST_PERIODS: usize = 2000;
 
 /// Query of past traffic.
@@ -113,8 +113,8 @@ pub(crate) struct Memory<'a> {
 /// Sums of a period, by device or application.
 type Group = HashMap<i64, Traffic>;
 
-/// Answers from the file, where there is one, and memory. Periods are read one after the other, so
-/// that memory holds the parts of one.
+/// Answers from the file, if it exists, and from memory. Periods are read one after the other, so
+/// that memory holds the parts of one period.
 pub(crate) fn answer(
     connection: Option<&Connection>,
     memory: &Memory,

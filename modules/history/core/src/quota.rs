@@ -1,6 +1,6 @@
-//! Quotas: usage of each device against its limit. Pure: usage comes from the history, so that a
-//! restart, a changed clock, or the end of a month need no care here. The level of a device follows
-//! from its usage alone: there is no hysteresis.
+//! Quotas: usage of each device against its limit. Pure: usage comes from the history, so a
+//! restart, a changed clock, or the end of a month need no special case. The level of a device
+//! follows from its usage alone: there is no hysteresis.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ pub enum Level {
     /// Usage is below the warning level.
     #[default]
     Within,
-    /// Not much is left.
+    /// Little is left.
     Warned,
     /// All is used.
     Exceeded,

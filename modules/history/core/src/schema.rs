@@ -388,8 +388,8 @@ pub fn set_aside(path: &Path, date: &str) -> Result<PathBuf, Error> {
     Ok(aside)
 }
 
-/// Removes all broken files but the latest: a disk that breaks again and again must not be filled
-/// by them.
+/// Removes all broken files except the latest: a disk that breaks repeatedly must not fill up with
+/// them.
 fn forget(path: &Path) {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
         return;

@@ -12,11 +12,11 @@ pub const SMALLEST: u64 = 256 * 1024;
 pub struct Settings {
     /// Minimum interval of writes, 10 minutes. A power failure loses newer data.
     pub flush: Duration,
-    /// Hours are kept for so many days, 14.
+    /// Days for which hours are kept, 14.
     pub hours_days: u32,
-    /// Days are kept for so many days, 400.
+    /// Days for which days are kept, 400.
     pub days_days: u32,
-    /// Months are kept for so many years, 10.
+    /// Years for which months are kept, 10.
     pub months_years: u32,
     /// The file grows to so many bytes, 16 MiB, then the oldest hours are dropped, then days, then
     /// months.

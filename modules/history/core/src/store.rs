@@ -22,7 +22,7 @@ use crate::usage::Usage;
 use crate::words::ApplicationIds;
 use crate::write::{self, Batch};
 
-/// A name has at most so many characters, as those that DHCP carries.
+/// Maximum length of a name in characters, as in DHCP.
 const NAME: usize = 64;
 /// Seconds without a jump of the clock after which old data may be deleted.
 const STEADY: i64 = 3600;
@@ -442,7 +442,7 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// Returns the clock's time if plausible, else the last known time.
+/// Returns the clock's time if plausible, otherwise the last known time.
 fn best(settings: &Settings, last: Option<i64>, now: i64) -> Option<i64> {
     if settings.sane(now) { Some(now) } else { last }
 }

@@ -186,7 +186,7 @@ impl StoreThread {
         match self.orders.try_send(order) {
             Err(TrySendError::Full(Command::Add(_, deltas))) => self.gather(deltas),
             Err(TrySendError::Full(Command::Late(_, backlog))) => self.backlog = backlog,
-            // Or the thread is gone: `alive` says so.
+            // Otherwise the thread has ended, which `alive` reports.
             _ => {}
         }
     }

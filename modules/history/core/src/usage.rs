@@ -76,8 +76,8 @@ impl Usage {
             .unwrap_or(0)
     }
 
-    /// Forgets the smallest where there are twice as many as `most`: made-up addresses must not
-    /// fill memory.
+    /// Removes the smallest entries if there are twice as many as `most`: invented addresses must
+    /// not fill memory.
     pub(crate) fn bound(&mut self, most: usize) {
         if self.used.len() <= 2 * most {
             return;

@@ -24,7 +24,7 @@ impl Default for ApplicationIds {
 }
 
 impl ApplicationIds {
-    /// Returns the number of a word; 0, `other`, for an invalid word or one too many.
+    /// Returns the number of a name; 0, `other`, for an invalid or excess name.
     pub fn number(&mut self, word: &str) -> u16 {
         let known = self.words.iter().position(|known| known == word);
         let number = known.or_else(|| {
@@ -73,7 +73,7 @@ impl ApplicationIds {
         other.words.iter().map(|word| self.number(word)).collect()
     }
 
-    /// Loads the words of a file. Gaps in the numbers and invalid words come from manual edits:
+    /// Loads the names of a file. Gaps in the numbers and invalid names come from manual edits:
     /// their traffic is `other`.
     pub fn load(connection: &Connection) -> rusqlite::Result<Self> {
         let mut words = Self::default();

@@ -32,7 +32,7 @@ fn merge() -> String {
     )
 }
 
-/// Writes all of it, or nothing.
+/// Writes everything, or nothing.
 pub fn write(
     connection: &mut Connection,
     batch: &Batch,

@@ -1,8 +1,7 @@
-//! Classifies flows by application, in one word: by name where there is one, else by protocol and
-//! port.
+//! Classifies flows by application: by name if known, otherwise by protocol and port.
 //!
 //! The result is a guess for people: it orders charts, and decides nothing. The table of host names
-//! is `apps/suffixes.txt`, with a name suffix and its word on each line; extend that file.
+//! is `apps/suffixes.txt`, with a name suffix and its application on each line; extend that file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -317,7 +316,7 @@ mod tests {
         for pair in SUFFIXES.windows(2) {
             assert_ne!(pair[0].0, pair[1].0, "twice");
         }
-        // Each is found, and none only by a shorter one that says the same.
+        // Each suffix is found, and no suffix repeats the result of a shorter one.
         for &(suffix, application) in SUFFIXES.iter() {
             assert_eq!(Application::by_name(suffix), Some(application), "{suffix}");
             let shorter = suffix

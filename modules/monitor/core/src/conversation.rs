@@ -22,7 +22,7 @@ const UDP: u8 = 17;
 /// A conversation, seen from the station behind a port.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// Number of it, never used again.
+    /// Number of the conversation, never reused.
     pub id: u64,
     /// Ends of the conversation.
     pub key: ConversationKey,
@@ -101,7 +101,8 @@ pub struct ConversationReport {
     pub delta: Counts,
     /// Newly retransmitted TCP segments: by the station, and to the station.
     pub retransmits: [u64; 2],
-    /// Index of the port on the other side of the router; `None`: it was not seen at another one.
+    /// Index of the port on the other side of the router; `None`: no other port saw the
+    /// conversation.
     pub egress_port: Option<u32>,
     /// Start of the new traffic.
     pub since: Millis,

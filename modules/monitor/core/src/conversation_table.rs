@@ -14,8 +14,8 @@ use crate::reading::Millis;
 
 /// Maximum memory of a conversation, in bytes: itself, as allocated; its slot in two indexes, which
 /// may be half empty; in the list of removable ones, which may be half outdated; in the list of
-/// conversations without another half; and one in [`REPORT_DIVISOR`] in the list of reports. Lists may have
-/// twice the room.
+/// conversations without another half; and one in [`REPORT_DIVISOR`] in the list of reports. Lists
+/// may have twice the room.
 pub const BYTES_PER_CONVERSATION: usize = size_of::<Conversation>()
     + 24
     + 2 * size_of::<usize>()
@@ -23,7 +23,7 @@ pub const BYTES_PER_CONVERSATION: usize = size_of::<Conversation>()
     + 4 * 16
     + 2 * size_of::<PairingCandidate>()
     + 2 * size_of::<ConversationReport>() / REPORT_DIVISOR;
-/// Fraction of conversations reported per second, at most: one of so many.
+/// Divisor: at most one in this many conversations is reported per second.
 pub(crate) const REPORT_DIVISOR: usize = 8;
 
 /// Silence after which a conversation of few packets can be removed, in milliseconds.
@@ -235,7 +235,7 @@ impl ConversationTable {
                 Some(conversation) if now.saturating_sub(conversation.last) >= SILENT => {
                     return Some(conversation.key);
                 }
-                // Perhaps when its turn comes again.
+                // Perhaps later.
                 Some(_) => self.lesser.push_back(entry),
                 None => {}
             }

@@ -36,8 +36,7 @@ fn at_place(place: u64) -> (u32, u16) {
     ((place >> 16) as u32, place as u16)
 }
 
-/// Names that conversations said for themselves before anything else was read of them, of so many
-/// at most.
+/// Maximum number of names that conversations sent before their first reading.
 const SAID: usize = 1024;
 
 /// Returns the rank of a station's address: addresses that are useful to most hosts come first.
@@ -84,8 +83,8 @@ struct TrafficDelta {
 /// Maximum numbers of stored entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Conversations. Of those beyond, the ones that go on take the place of short ones; the others
-    /// are counted for their device and port only.
+    /// Maximum number of conversations. Beyond it, active conversations replace short ones; the
+    /// others are counted for their device and port only.
     pub conversations: usize,
     /// Devices. Those beyond are counted for their port only.
     pub devices: usize,
@@ -308,9 +307,9 @@ impl Monitor {
         self.neighbours.mac_of(address)
     }
 
-    /// Returns the addresses of a station: those in the kernel's neighbour table; else its used LAN
-    /// address, unless the station is a router. IPv4 comes first, then global, unique local and
-    /// link-local IPv6: the order does not depend on the last use.
+    /// Returns the addresses of a station: those in the kernel's neighbour table; otherwise its
+    /// used LAN address, unless the station is a router. IPv4 comes first, then global, unique
+    /// local and link-local IPv6: the order does not depend on the last use.
     pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
         let mut found = self.neighbours.addresses(&device.mac);
         if found.is_empty() && !self.is_uplink(device) && !device.is_router() {
@@ -541,8 +540,8 @@ impl Monitor {
         let application = conversation
             .as_ref()
             .map(|conversation| conversation.application);
-        // The destination is judged once both sides of the router are known. Traffic of another
-        // station with equal ends does not belong to this conversation.
+        // The destination is classified once both sides of the router are known. Traffic of another
+        // station with equal endpoints does not belong to this conversation.
         let at_once = match conversation {
             Some(conversation) if conversation.mac == mac => {
                 conversation.unclassified += doubtful;

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::networks::{Networks, is_global};
 use crate::port::Port;
 
-/// Everything by which traffic is beyond an uplink, or on this side of it.
+/// Facts that decide whether traffic is beyond an uplink, or on this side of it.
 #[derive(Debug, Default)]
 pub(crate) struct Edge {
     ports: BTreeMap<u32, Port>,
@@ -91,8 +91,8 @@ impl Edge {
         self.is_beyond(key.port, key.vlan, mac) || self.networks.crosses(key.port, far)
     }
 
-    /// Returns true if a conversation crosses an uplink: by its other half if that is known, else
-    /// by the routes.
+    /// Returns true if a conversation crosses an uplink: by its other half if known, otherwise by
+    /// the routes.
     pub(crate) fn crosses(
         &self,
         conversation: &Conversation,

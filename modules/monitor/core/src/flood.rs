@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const FLOOD_LEVEL: u32 = 128;
 /// Fill level, in 256ths, below which a flood is over.
 const OVER: u32 = FLOOD_LEVEL / 2;
-/// Records of a family given up in a reading, in 256ths, from which the next tick reads again.
+/// Records of a family evicted in a reading, in 1/256, from which on the next tick reads again.
 /// Fewer would not be worth the time.
 const MANY_REST: u32 = 24;
 /// Packets of both ways up to which a conversation is a short one.

@@ -10,8 +10,8 @@ const LAST: usize = 31;
 const LOADED: usize = 5;
 /// Time for which a minimum is valid: routes change.
 const LEAST_HOLDS: Millis = 600_000;
-/// Growth under load up to which it is good, and up to which it is fair, microseconds: beyond the
-/// first a call begins to suffer, beyond the second everything does (as the usual tests of
+/// Growth under load up to which latency is good, and up to which it is fair, microseconds: beyond
+/// the first a call begins to suffer, beyond the second all applications do (as the usual tests of
 /// bufferbloat grade it).
 const GOOD: u32 = 30_000;
 const FAIR: u32 = 100_000;

@@ -115,7 +115,7 @@ pub enum NameObservation {
         address: IpAddr,
         /// The name in the query.
         name: Arc<str>,
-        /// For how many seconds that holds.
+        /// Validity in seconds.
         ttl: u32,
     },
     /// A flow has a name for its remote end.

@@ -21,7 +21,7 @@ pub(crate) struct Pairs {
 impl Pairs {
     /// Handles a new conversation.
     pub(crate) fn opened(&mut self, key: &ConversationKey, most: usize, now: Millis) {
-        // Of more than are remembered at all, most are gone by now.
+        // If more are pending than the table holds, most have ended by now.
         if self.fresh.len() < most {
             self.fresh.push((*key, now));
         }

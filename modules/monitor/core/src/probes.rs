@@ -13,7 +13,7 @@ use std::fmt;
 pub use ledger::{Ledger, Record, Subject};
 pub use probe::{Label, LabelValues, Measure, Needs, Probe, Unit};
 
-/// All there are, as they are listed. A new probe is a line here.
+/// All probes, in the order of lists. A new probe is a line here.
 pub const PROBES: &[&Probe] = &[
     &drops::DROPS,
     &qdisc_delay::QDISC_DELAY,

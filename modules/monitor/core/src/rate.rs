@@ -52,7 +52,7 @@ impl Rate {
         }
     }
 
-    /// Returns true if nothing moves, and nothing waits to be counted.
+    /// Returns true if there is neither traffic nor uncounted traffic.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }

@@ -24,7 +24,7 @@ pub struct Reading {
     pub outside: bool,
     /// Bytes of link-layer headers before each packet.
     pub link_header: u8,
-    /// All TCP flags that were seen.
+    /// All observed TCP flags.
     pub tcp_flags: u8,
     /// TOS or traffic class of the first packet.
     pub tos: u8,
@@ -86,7 +86,7 @@ impl RttStats {
 pub enum Direction {
     /// From the station: entered at the port.
     Sent,
-    /// To the station: left by the port.
+    /// To the station: left at the port.
     Received,
 }
 
@@ -105,7 +105,7 @@ pub struct ForwardedTraffic {
     pub mac: Option<Mac>,
     /// Equal to [`Reading::outside`].
     pub outside: bool,
-    /// At XDP; else at TC.
+    /// At XDP; otherwise at TC.
     pub xdp: bool,
 }
 

@@ -28,8 +28,8 @@ const LONG: u32 = 100_000;
 const BUSY: u64 = 64_000;
 /// Acknowledgements of the other direction are less than this part of its rate.
 const ACKNOWLEDGES: u64 = 8;
-/// The highest rate is forgotten by this part of it a second, half of it in twelve hours: lines
-/// change, but a line that had an idle hour is not full by a trickle.
+/// The highest rate decays by this part of itself per second, half of it in twelve hours: lines
+/// change, but a line that had an idle hour is not saturated by little traffic.
 const FORGETS: u64 = 65_536;
 /// Seconds with a queue until the direction is full, and the most that are counted: so many without
 /// one end it.

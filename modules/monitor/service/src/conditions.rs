@@ -22,7 +22,7 @@ const PRESENT: u64 = 600_000;
 /// A round trip counts for so many milliseconds after it was measured.
 const FRESH: u64 = 3000;
 
-/// Seconds after which a silent gateway is asked again.
+/// Seconds after which a silent gateway is queried again.
 const ASKS: u64 = 5;
 
 /// State from which conditions of uplinks follow.

@@ -76,10 +76,10 @@ struct Monitor {
     failed: bool,
 }
 
-/// Loads the meter, and counts at once: to load the packet path takes much longer.
+/// Loads the meter, and counts at once: loading the packet path takes much longer.
 ///
 /// # Errors
-/// None: without it nothing is counted.
+/// Never: without the meter nothing is counted.
 pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
     let mut keeper = setup
         .wanted

@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(keys(&outages), [""; 0]);
         outages.look(&BTreeMap::new(), false, BEGINS);
         assert_eq!(keys(&outages), ["no-uplink"]);
-        // By a table of its own, or the routes of the whole Internet.
+        // By a table of its own, or by routes that cover the whole Internet.
         outages.look(&BTreeMap::new(), true, BEGINS);
         assert_eq!(keys(&outages), [""; 0]);
         // A tunnel leads out, and is not an uplink that could be missing.

@@ -1,4 +1,4 @@
-//! At which ports is counted: attached where they come, taken off where they go.
+//! Ports with a meter: attached when they appear, detached when they disappear.
 
 use std::collections::{BTreeMap, BTreeSet};
 

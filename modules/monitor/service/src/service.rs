@@ -125,8 +125,8 @@ impl Service {
         }
     }
 
-    /// Reads devices again as soon as the first list is complete, and not a second later: at the
-    /// start, nothing must pass uncounted.
+    /// Reads devices again as soon as the first list is complete, not a second later: at the start,
+    /// no packet may pass uncounted.
     pub fn settled<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         if self.ports.take_listed() {
             self.refresh(links);

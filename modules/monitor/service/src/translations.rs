@@ -63,7 +63,7 @@ impl Default for Translations {
 
 impl Translations {
     /// Handles an event of the kernel. `outside` returns true if a source is beyond the uplink,
-    /// given the address that it connected to.
+    /// given the address that the source connected to.
     pub fn on_event(
         &mut self,
         event: &Event,

@@ -118,8 +118,8 @@ impl Uplinks {
             .collect()
     }
 
-    /// Returns devices where nothing can come from the Internet, by index: they, and all devices
-    /// above and below them, are not in `led_out`. Empty if that is not certain: without a default
+    /// Returns devices that receive nothing from the Internet, by index: neither they nor any
+    /// device above or below them is in `led_out`. Empty if that is uncertain: without a default
     /// route, or with one that is not examined.
     pub fn inside<'a>(
         &self,
@@ -381,7 +381,7 @@ mod tests {
         };
         assert_eq!(below(&[PPP], sessions), [WAN].into());
         assert_eq!(below(&[7], ""), [WAN].into());
-        // Each with a default route is an uplink of its own.
+        // Each of them has a default route, and is an uplink of its own.
         assert_eq!(below(&[7, WAN], ""), BTreeSet::new());
         assert_eq!(below(&[WAN], ""), BTreeSet::new());
         assert_eq!(below(&[TUNNEL], ""), BTreeSet::new());

@@ -5,7 +5,7 @@ import type { Condition } from "@/api/types";
 export const needsAttention = (all: readonly Condition[]): boolean =>
   all.some((condition) => condition.severity !== "hint");
 
-/** Returns path and query of the view that shows more; null: there is no such view. */
+/** Returns path and query of the view that shows more; null: no view shows more. */
 export function placeOf({
   view,
   subject,

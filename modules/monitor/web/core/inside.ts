@@ -21,7 +21,7 @@ function taken(endpoint: string): [string, number] {
 }
 
 /**
- * A conversation as seen from inside, whichever way it was reported. `router` names the router
+ * A conversation as seen from inside, whatever the reported direction. `router` names the router
  * itself, whose own conversations are seen only at uplinks. A reversed conversation has no hardware
  * address: the reported one is the gateway's.
  */

@@ -8,7 +8,7 @@ export const UNITS: readonly Unit[] = ["hour", "day", "month"];
 /** Number of bars of a span. */
 export const BARS: Record<Unit, number> = { hour: 48, day: 31, month: 12 };
 
-/** Keys that have a colour of their own; the rest is one part. */
+/** Keys that have a colour of their own; all others are one part. */
 export const COLOURED = 7;
 
 const total = (count: { received: Count; sent: Count }): number =>
@@ -20,7 +20,7 @@ function add(sum: Count, more: Count): void {
 }
 
 /**
- * Start of the unit that holds a time, in a zone `offset` minutes east of UTC; moved by `step`
+ * Start of the unit that contains a time, in a zone `offset` minutes east of UTC; moved by `step`
  * units.
  */
 export function startOf(unit: Unit, time: number, offset: number, step = 0): number {
@@ -101,7 +101,7 @@ export function sums(periods: readonly Period[]): Part[] {
   return [...byKey.values()].sort((a, b) => total(b) - total(a) || (a.key < b.key ? -1 : 1));
 }
 
-/** Bytes of each coloured key in a period, followed by the rest of the period's own sum. */
+/** Bytes of each coloured key in a period, followed by the remaining traffic of the period. */
 export function stack(period: Period | null, keys: readonly string[]): number[] {
   if (period === null) return [...keys.map(() => 0), 0];
   const own = keys.map((key) =>

@@ -1,4 +1,4 @@
-// Layout of the picture port -> flow -> hop: pure. Ports stand left and hops right, as blocks whose
+// Layout of the picture port -> flow -> hop: pure. Ports are left and hops right, as blocks whose
 // height is their rate; each flow is a ribbon between them, as wide as its rate.
 
 /** A direction of a flow that weir forwards. */
@@ -38,7 +38,7 @@ export interface Picture {
   height: number;
 }
 
-/** Ribbons drawn one by one. The rest is one ribbon for each pair of port and hop. */
+/** Ribbons drawn one by one. All others form one ribbon for each pair of port and hop. */
 export const RIBBONS = 24;
 const GAP = 44;
 const THINNEST = 3;
@@ -46,7 +46,7 @@ const THINNEST = 3;
 const { compare: byName } = new Intl.Collator("en", { numeric: true });
 
 /**
- * The largest streams, and the rest added up by pair of port and hop. `id` of such a sum is `rest
+ * The largest streams, and all others added up by pair of port and hop. `id` of such a sum is `rest
  * PORT HOP`.
  */
 export function bundled(streams: readonly Stream[]): Stream[] {
@@ -75,7 +75,7 @@ function byKey(streams: readonly Stream[], key: (stream: Stream) => string): Map
 }
 
 /**
- * Lays out streams in `space` units of height, gaps between blocks not counted. Blocks stand in
+ * Lays out streams in `space` units of height, gaps between blocks not counted. Blocks are in
  * order of their names, so that they keep their places while rates change.
  */
 export function layOut(given: readonly Stream[], space: number): Picture {
@@ -100,7 +100,7 @@ export function layOut(given: readonly Stream[], space: number): Picture {
   const hopOrder = order(hops);
   const leftOf = new Map(ports.map((block) => [block.key, block.y]));
   const rightOf = new Map(hops.map((block) => [block.key, block.y]));
-  // At each end, ribbons lie in the order of their other ends, so that few ribbons cross.
+  // At each end, ribbons are in the order of their other ends, so that few ribbons cross.
   const ends = new Map<string, { from: number; to: number }>();
   const rank = (first: Map<string, number>, a: string, b: string) =>
     (first.get(a) ?? 0) - (first.get(b) ?? 0);

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn tls_is_known_by_its_first_octets() {
-        // As OpenSSL and browsers begin: a record of version 3.1, whatever is spoken then.
+        // OpenSSL and browsers begin like this: a record of version 3.1, whatever version follows.
         let hello = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
         assert!(begins_tls(&hello) && !Encrypt::Auto.applies(&hello));
         for other in [

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 /// Number of changes ...
 const MANY: usize = 16;
-/// ... within this time are flapping. A cable that is put back makes up to four: the path is lost
-/// and found, and the partner answers by it. A new lease at the same time makes as many.
+/// ... within this time are flapping. A cable that is plugged in again makes up to four: the path
+/// is lost and found, and the partner answers by it. A new lease at the same time makes as many.
 const TIME: Duration = Duration::from_secs(10);
 
 /// Message to log after a change.

@@ -144,7 +144,7 @@ pub fn other_version() -> Vec<u8> {
 /// Reads the body of such a frame: the versions that the other side speaks.
 pub fn versions(body: &[u8]) -> Result<RangeInclusive<u8>, FrameError> {
     match body {
-        // A later version may say more behind them.
+        // A later version may append more.
         [first, last, ..] if first <= last => Ok(*first..=*last),
         _ => Err(FrameError::Body(Kind::OtherVersion)),
     }

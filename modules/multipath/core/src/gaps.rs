@@ -1,10 +1,10 @@
-//! Connections that lack a subflow on a path that works: pure.
+//! Connections without a subflow on a working path: pure.
 //!
-//! The kernel makes a subflow once, when an endpoint comes, and not again when that fails or is
-//! reset (mptcp_net-next 235 and 440; seen here when a path came back after a few seconds). All
-//! that makes it try again is to take the endpoint away and give it back, which costs the other
-//! connections their subflows there for a moment: so it is done seldom, and the more seldom the
-//! less it helped.
+//! The kernel makes a subflow once, when an endpoint appears, and not again when the subflow fails
+//! or is reset (mptcp_net-next 235 and 440; observed here when a path came back after a few
+//! seconds). Only removing the endpoint and adding it again makes the kernel retry, which costs the
+//! other connections their subflows there for a moment. So weir does this rarely, and the less it
+//! helped, the longer the interval.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

@@ -30,12 +30,12 @@ const ENOUGH: f64 = 0.9;
 const BETTER: f64 = 1.1;
 /// Below this part of the best path's rate there is little demand, and a trial shows nothing.
 const WANTED: f64 = 0.05;
-/// A path with a smaller part of the best path's rate than this holds nothing up.
+/// A path with a smaller part of the best path's rate than this slows nothing down.
 const TAKES_PART: f64 = 0.002;
 /// Bytes a second below which the guard changes nothing.
 const WORTH: f64 = 125_000.0;
-/// A path whose round trip is longer than the best path's by this factor, and by so many
-/// microseconds, may hold others up.
+/// A path with a round trip longer than the best path's by this factor, and by so many
+/// microseconds, may slow others down.
 const FARTHER: f64 = 2.0;
 const FARTHER_BY: u32 = 50_000;
 /// Decay of a path's best rate: after this time it counts for a third.

@@ -26,7 +26,7 @@ pub enum HandshakeError {
     /// Body that is too short.
     #[error("handshake body too short: {0} bytes")]
     Short(usize),
-    /// Not made with the key.
+    /// The message was not made with the key.
     #[error(
         "the other side has another key, or the message was changed in transit; if this persists, \
             print a new pairing line at the partner"
@@ -51,7 +51,7 @@ impl From<snow::Error> for HandshakeError {
     fn from(error: snow::Error) -> Self {
         match error {
             snow::Error::Rng => Self::Random(NoRandom),
-            // All else that can happen with a fixed pattern is a message that does not fit.
+            // With a fixed pattern, the only other error is a message that does not fit.
             _ => Self::Key,
         }
     }

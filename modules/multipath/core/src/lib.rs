@@ -1,17 +1,17 @@
 //! Several uplinks as one: the protocol between a router and its partner.
 //!
-//! A [`Pairing`] line carries the address of the partner and a key. From it the two make a
+//! A [`Pairing`] line carries the address of the partner and a key. From the key, both make a
 //! [`Session`], in one round trip ([`handshake`]). The session then seals an [`Open`] in front of
-//! the first payload of each connection, and its [`Status`] on the way back, without another round
-//! trip. [`stream`] encrypts the payload behind them, where that is wanted.
+//! the first payload of each connection, and its [`Status`] on the return path, without another
+//! round trip. [`stream`] encrypts the following payload, if configured.
 //!
-//! [`hints`] are the user's settings of paths, [`guard`] keeps any path from slowing the others
-//! down, [`unheard`] makes sure that the partner learns which paths wait.
+//! [`hints`] are the user's settings of paths, [`goodput`] keeps any path from slowing the others
+//! down, [`backup_reminders`] makes sure that the partner learns which paths are backups.
 //!
 //! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. See `docs/multipath-protocol.md`.
 //!
-//! [`nft`] has the rules that redirect clients' connections, [`lock`] those that let nothing else
-//! out, [`reach`] the destinations that a partner permits. [`io`] has the sockets and threads:
+//! [`nft`] has the rules that redirect clients' connections, [`lock`] those that block all other
+//! traffic, [`reach`] the destinations that a partner permits. [`io`] has the sockets and threads:
 //! [`io::Router`] and [`io::Partner`].
 
 mod aead;

@@ -1,7 +1,7 @@
 //! The lock: a table that lets clients' traffic leave by the partner only, even if weir stops. The
-//! file is made for `nft -f`; weir reads it again for the lock's contents. Pure.
+//! file is input for `nft -f`; weir parses the file for the lock's contents. Pure.
 //!
-//! The table lists permitted traffic, not forbidden: an uplink that comes later is closed as well.
+//! The table lists permitted traffic, not forbidden: a later uplink is closed as well.
 
 use std::fmt::Write;
 use std::net::SocketAddr;

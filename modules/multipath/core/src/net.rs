@@ -84,8 +84,8 @@ pub enum AddressError {
     Taken(IpAddr, Prefix),
 }
 
-/// Checks an address that the partner gives. The router takes that address alone, whatever network
-/// the partner states, and only if it is in none of the router's own networks.
+/// Checks an address from the partner. The router uses only this address, whatever network the
+/// partner states, and only if it is in none of the router's own networks.
 ///
 /// # Errors
 /// The address is not acceptable.

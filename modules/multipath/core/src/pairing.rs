@@ -1,10 +1,10 @@
-//! The pairing line: all that a router needs to know of its partner, in one word.
+//! Pairing line: all data that a router needs about its partner, in one word.
 //!
 //! `weir2-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 bytes), the key (32),
 //! the partner's public key (32) and a check (4) over the whole line. The line has no special
-//! character of TOML, nor of a shell but the brackets of an IPv6 address, which a shell leaves as
-//! they are where no file has such a name. The line is a secret until its router has come with it:
-//! from then on no other router can.
+//! character of TOML, nor of a shell except the brackets of an IPv6 address, which a shell leaves
+//! unchanged if no file has a matching name. The line is a secret until its router has used it:
+//! from then on no other router can use it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -299,8 +299,8 @@ impl OutgoingConnection {
         self.0.counter
     }
 
-    /// Takes the two ends of the stream; `None` if it is not encrypted, or they were taken already.
-    /// Payload may be sealed before the status has come.
+    /// Takes the two ends of the stream; `None` if the stream is not encrypted, or the ends were
+    /// taken already. Payload may be sealed before the status arrives.
     pub fn stream(&mut self) -> Option<(Sealer, Opener)> {
         self.0.stream()
     }

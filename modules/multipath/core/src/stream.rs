@@ -1,4 +1,4 @@
-//! Encrypted payload behind an open: records of length, ciphertext and tag, and a last one that
+//! Encrypted payload after an open: records of length, ciphertext and tag, and a last one that
 //! marks the end.
 //!
 //! Each direction of each connection has a secret of its own, from which the key of every
@@ -158,11 +158,11 @@ impl Opener {
         }
     }
 
-    /// Takes received bytes, as they come, and appends the plaintext of all records that are
-    /// complete by now.
+    /// Decrypts received bytes, in pieces of any size, and appends the plaintext of all complete
+    /// records.
     ///
-    /// After an error nothing more is read: the connection is to be reset. The appended plaintext
-    /// is valid nevertheless.
+    /// After an error nothing more is read: the connection has to be reset. The appended plaintext
+    /// is still valid.
     pub fn open(&mut self, octets: &[u8], plain: &mut Vec<u8>) -> Result<(), StreamError> {
         match self.wrong {
             Some(wrong) => Err(wrong),

@@ -107,10 +107,10 @@ impl Tunnel {
         self.events.pop_front()
     }
 
-    /// Adds a path, at the router. The partner learns of it by a hello.
+    /// Adds a path, at the router. The partner learns of the path by a hello.
     ///
     /// # Errors
-    /// A number that is not valid, or is taken.
+    /// The number is invalid or taken.
     pub fn add_path(
         &mut self,
         path: u8,

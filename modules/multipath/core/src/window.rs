@@ -3,8 +3,8 @@
 /// Bits of a word.
 const WORD: u64 = u64::BITS as u64;
 
-/// A window over counters. Taking one clears no more than the words that it slides over, at most
-/// the whole window.
+/// A window over counters. Taking a counter clears only the words that the window slides over, at
+/// most the whole window.
 #[derive(Clone)]
 pub struct Window {
     /// Ring of words; that of counter `c` is `c / 64` modulo its length. One word more than the
@@ -108,8 +108,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with a set of all taken counters: none is taken twice, and no new one within
-        /// the width is refused.
+        /// Compares with a set of all taken counters: no counter is taken twice, and no new counter
+        /// within the width is refused.
         #[test]
         fn as_a_set_has_it(steps in steps(), start in 0_u64..200, width in prop_oneof![Just(1_u64), Just(64), Just(100), Just(256)]) {
             let mut window = Window::new(width);

@@ -46,7 +46,7 @@ struct Sum {
     subflows: usize,
     /// Microseconds.
     rtt: Option<u32>,
-    /// All of them wait until others fail.
+    /// True if all of them wait until others fail.
     backup: bool,
 }
 

@@ -12,7 +12,7 @@ export interface Uplink {
   fell_back: number;
   /** True if a device on the path of one of its addresses removes MPTCP. */
   strips: boolean;
-  /** Reason that the uplink does not, or would not, carry traffic; null: none. */
+  /** Reason why the uplink does not, or would not, carry traffic; null: no reason. */
   note: Note | null;
   /** Microseconds; null while nothing moves. */
   rtt: number | null;
@@ -24,8 +24,8 @@ export interface Uplink {
 }
 
 /**
- * The partner does not answer by it in the tunnel; never used; no TCP for a while, as it slowed
- * others down; waiting until others fail; used for lack of others.
+ * The partner does not answer by the uplink in the tunnel; never used; no TCP for a while, as the
+ * uplink slowed others down; waiting until others fail; used for lack of others.
  */
 export type Note =
   | "silent"

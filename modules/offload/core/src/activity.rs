@@ -32,7 +32,7 @@ pub(crate) struct Pending {
     pub(crate) seconds: u32,
     /// Mark as in a renewal.
     pub(crate) mark: Option<bool>,
-    /// True if nothing moves any more: the refresh is for the last packet.
+    /// True if the flow is idle: the refresh is for the last packet.
     pub(crate) rests: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Activity {
     /// Last visit that found traffic, per direction.
     pub(crate) heard: [Option<Millis>; 2],
     alone: Option<Alone>,
-    /// Conntrack is being asked about a packet that came after this.
+    /// Time of a pending query to conntrack about a later packet.
     pub(crate) asked: Option<Millis>,
     pub(crate) sight: Visibility,
     /// Refresh to send once the connection is known not to have closed silently.

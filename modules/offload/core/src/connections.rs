@@ -242,8 +242,8 @@ impl Connections {
         if flow.reply == connection.reply {
             let before = flow.installed();
             self.settle(id, out);
-            // The kernel speaks of it because something changed, perhaps its mark or a label that
-            // routes and rules go by.
+            // The kernel reports the connection because something changed, perhaps its mark or a
+            // label that routes and rules depend on.
             if before && self.table.get(id).is_some_and(Flow::installed) {
                 out.push(Action::Invalidate { flow: id });
             }
@@ -311,7 +311,7 @@ impl Connections {
             return;
         }
         self.zones.insert(connection.id.zone);
-        // The kernel has one entry of a tuple in a zone, so another one that we know must be gone;
+        // The kernel has one entry of a tuple in a zone, so another known entry must have ended;
         // except after a race of two first packets (nf_ct_resolve_clash_harder), when both live for
         // a second.
         if bits & status::NAT_CLASH == 0 {
@@ -417,8 +417,8 @@ impl Connections {
         if flow.contested || self.table.shared(id) {
             return Err(DeclineReason::Ambiguous);
         }
-        // The packet path does not see zones. With more than one, a tuple is only known to be
-        // unique when all are remembered; with one, the kernel makes it so.
+        // The packet path does not see zones. With more than one zone, a tuple is only known to be
+        // unique if all connections are stored; with one zone, the kernel guarantees it.
         if self.forgot && self.zones.len() > 1 && !flow.installed() {
             return Err(DeclineReason::Crowded);
         }

@@ -427,7 +427,7 @@ impl Core {
         found
     }
 
-    /// Returns whether every connection that conntrack reported is known here: with too many of
+    /// Returns true if all connections that conntrack reported are known here: with too many of
     /// them weir forgets some.
     pub fn knows_all(&self) -> bool {
         !self.connections.forgot()

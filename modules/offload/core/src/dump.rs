@@ -2,7 +2,7 @@
 
 use crate::time::Millis;
 
-/// A dump that has no end after this time is asked for again. A million connections take some
+/// Time after which a dump without an end is requested again. A million connections take some
 /// seconds on a slow router.
 const PATIENCE: Millis = 60_000;
 

@@ -155,8 +155,8 @@ impl Eligibility {
             DeclineReason::SameEndpoints,
         )?;
         // Answers come from the address to which the original direction's packets go after
-        // translation. So this check also finds connections that a `redirect` rule turned to this
-        // router, and lets pass those that came to a local address and were translated onwards.
+        // translation. So this check also finds connections that a `redirect` rule directed to this
+        // router, and accepts those to a local address that were translated onwards.
         refuse(self.own.contains_key(&reply.source), DeclineReason::LocalIn)?;
         refuse(
             self.own.contains_key(&original.source),

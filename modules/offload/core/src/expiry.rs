@@ -17,7 +17,7 @@ const BLIND: Millis = 950;
 const SHARE: Millis = 50;
 /// Time until an unreadable set is read again.
 const RETRY: Millis = 10_000;
-/// A set is not read again sooner than this, however often it is said to have changed.
+/// Minimum time between two readings of a set, however many changes are reported.
 const PAUSE: Millis = 100;
 /// Interval of reading routes with a lifetime: no event reports that an advertisement shortens or
 /// prolongs one.
@@ -71,7 +71,7 @@ struct Alive {
 }
 
 impl Alive {
-    /// Takes the report that some may have come or gone.
+    /// Handles a report that elements may have changed.
     fn told(&mut self, now: Millis) {
         self.due.get_or_insert(now.max(self.rests));
     }

@@ -50,7 +50,7 @@ pub(crate) struct Lifetime {
     expires: Option<[Millis; 2]>,
     /// Seconds that conntrack gives with each packet, where all is acknowledged.
     given: Option<u32>,
-    /// Seconds that it gives where data are not acknowledged, where it was seen to.
+    /// Seconds that conntrack grants for unacknowledged data, if observed.
     given_unacknowledged: Option<u32>,
     learned: Millis,
     /// Time of the last refresh.
@@ -326,8 +326,8 @@ impl Lifetime {
         let [least_left, most_left] = self
             .expires
             .map_or([0; 2], |expires| expires.map(|end| end.saturating_sub(now)));
-        // While nothing says that it may not see them: the next visit is in time, even if it comes
-        // a little late.
+        // As long as nothing suggests that conntrack does not see the packets: the next visit is in
+        // time, even if it is slightly late.
         let in_time = match trail.sight.changed(round) {
             true => 0,
             false => now.saturating_sub(before) + 1_000,

@@ -33,7 +33,7 @@ pub struct Pair {
     pub ports: [u32; 2],
     /// Time when the pair became known.
     pub since: Millis,
-    /// Time of the last forwarded frame seen, or when the pair became known.
+    /// Time of the last forwarded frame, or of the time when the pair became known.
     used: Millis,
     /// Counters then.
     moved: [u64; 2],
@@ -135,8 +135,8 @@ impl Pairs {
     }
 
     /// Makes room for one more pair between these ports, replacing an idle pair if necessary;
-    /// returns true on success. One port can have half of all room at most: a client that forges
-    /// addresses there takes the room of its own port only.
+    /// returns true on success. One port can have at most half of all room: a client that forges
+    /// addresses there uses only the room of its own port.
     fn make_room(&mut self, ports: [u32; 2], most: usize, out: &mut Output) -> bool {
         for (full, port) in [
             (self.by_stations.len() >= most, None),

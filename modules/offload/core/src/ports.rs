@@ -43,8 +43,8 @@ pub struct PortPlan {
     pub ppp_ingress: bool,
     /// Weir may send out by PPPoE here.
     pub ppp_egress: bool,
-    /// XDP on other devices may send here: the driver takes frames, the qdisc may be passed by, and
-    /// they come no faster than they leave.
+    /// True if XDP on other devices may send here: the driver accepts frames, the qdisc may be
+    /// bypassed, and frames arrive no faster than they leave.
     pub xdp_transmit: bool,
     /// True if the root qdisc and those below it neither shape nor classify. If false or unknown,
     /// all packets that leave here must go through the qdisc.

@@ -103,7 +103,7 @@ pub struct Settings {
     pub opt_out: Option<Mark>,
     /// Connections that a rule may see each packet of stay with the kernel.
     pub each_packet: bool,
-    /// Interval at which each proven flow proves again; 0 switches that off.
+    /// Interval at which each proven flow proves again; 0: never.
     pub reprove: Millis,
     /// Take over TCP.
     pub tcp: bool,

@@ -93,7 +93,7 @@ impl SilentConnections {
     ) {
         let now = out.now();
         let mut probes = PROBES;
-        // Half of them in a tick, so that none is long.
+        // Half of them per tick, so that no tick is long.
         for _ in 0..self.queue.len() / 2 + 1 {
             let Some((_, id)) = self.queue.front().copied().filter(|(due, _)| *due <= now) else {
                 break;
@@ -178,8 +178,8 @@ impl SilentConnections {
             }
             return None;
         }
-        // An earlier, unseen packet set the time that is left. If the entry is a successor of the
-        // one that was polled, the polled one is gone.
+        // An earlier, unseen packet set the remaining time. If the entry is a successor of the
+        // polled one, the polled one has ended.
         Some(Connection {
             timeout: flow.is_none().then_some(found.timeout).flatten(),
             ..found.clone()

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use kernel::Link;
 
-/// Kinds of devices (IFLA_INFO_KIND) whose IFLA_LINK names the device below, and which take its
-/// frames as they are. The empty kind is hardware: with a device below, the port of a switch (DSA,
+/// Kinds of devices (IFLA_INFO_KIND) whose IFLA_LINK names the device below, and which accept its
+/// frames unchanged. The empty kind is hardware: with a device below, the port of a switch (DSA,
 /// before 6.0). Excluded are veth and netkit, whose IFLA_LINK is the other end, and tunnels and
 /// macsec, whose packets are not those of the frames below.
 const ON_LOWER: [&str; 7] = ["", "dsa", "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"];
@@ -138,7 +138,7 @@ impl Stack {
         for first in &self.all {
             let mut todo = vec![*first];
             while let Some(link) = todo.pop() {
-                // From the lowest index upwards: the first number given is the lowest.
+                // From the lowest index upwards: the first assigned number is the lowest.
                 if self.ppp.contains(&link) || numbers.contains_key(&link) {
                     continue;
                 }

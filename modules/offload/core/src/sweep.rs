@@ -2,7 +2,7 @@
 
 use crate::time::Millis;
 
-/// Walks the slab in a given time, a share of it at each tick.
+/// Visits the slab in a given time, a share of it at each tick.
 #[derive(Default)]
 pub(crate) struct Sweep {
     last: Option<Millis>,

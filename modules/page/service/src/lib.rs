@@ -163,7 +163,7 @@ impl Module for Page {
     }
 
     fn configure(&self, _: &Effective, _: &mut Router) {
-        // Its own settings take a restart; other obstacles may be gone.
+        // Changed settings need a restart; other obstacles may have disappeared.
         if self.failed.borrow().is_some() {
             self.open();
             self.opened.notify_one();

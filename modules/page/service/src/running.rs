@@ -26,8 +26,8 @@ const WAITING: usize = 8;
 /// Longest wait for the process of an earlier weir to end.
 const FORMER: Duration = Duration::from_secs(1);
 
-/// Requests answered at once: as many as browsers may make. Few more may wait, so that a
-/// compromised page process takes few of the daemon's descriptors.
+/// Number of concurrently answered requests: as many as browsers may make. Few more may wait, so
+/// that a compromised page process takes few of the daemon's descriptors.
 const LIMITS: fn(&FrontendSettings) -> api::Limits = |front| api::Limits {
     answers: front.limits.connections,
     waiting: WAITING,

@@ -20,7 +20,7 @@ pub struct Code([u8; LENGTH]);
 /// The text is not a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCode {
-    /// Not so many letters and digits.
+    /// The number of letters and digits is wrong.
     #[error("a code must have {LENGTH} letters and digits")]
     Length,
     /// A character that no code contains.

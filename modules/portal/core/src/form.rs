@@ -6,7 +6,7 @@ use percent_encoding::percent_decode;
 use ring::digest::{SHA256, digest};
 use ring::hmac::{HMAC_SHA256, Key, sign, verify};
 
-/// Seconds for which a token holds, at least; at most twice as long.
+/// Minimum validity of a token in seconds; at most twice as long.
 const HOLDS: u64 = 3600;
 
 /// Returns the value of a field, the first with that name.
@@ -30,7 +30,7 @@ fn decoded(text: &[u8]) -> Vec<u8> {
     percent_decode(&text).collect()
 }
 
-/// A password, as it is compared: in the same time, however much of it fits.
+/// A password for comparison in constant time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Password([u8; 32]);
 

@@ -20,8 +20,8 @@ const NOT_IMPLEMENTED: u16 = 4;
 const FORMAT: u16 = 1;
 const NO_NAME: u16 = 3;
 
-/// Firefox asks for it before it sends its questions to a server of its own, past the portal:
-/// not there means no.
+/// Name that Firefox resolves before it sends its queries to a server of its own, past the portal:
+/// a missing name means no.
 const CANARY: &[u8] = b"\x13use-application-dns\x03net\x00";
 
 /// Addresses for any name if the router has no address of that family: from documentation networks

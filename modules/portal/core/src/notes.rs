@@ -67,8 +67,7 @@ pub struct Note {
     pub users: Vec<Device>,
 }
 
-/// A device, as other nodes may know it: by a name that says nothing to who does not have the
-/// voucher.
+/// A device, as other nodes may know it: by a name without meaning for nodes that lack the voucher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Digest of the voucher and the device's hardware address.

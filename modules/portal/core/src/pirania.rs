@@ -127,7 +127,7 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<PiraniaImport, PiraniaE
         .mac
         .map(|mac| station_of(&mac).ok_or(PiraniaError::Mac));
     let mac: Option<Mac> = mac.transpose()?;
-    // As in Pirania, the remaining time of a voucher that its owner released can be used again.
+    // As in Pirania, the remaining time of a voucher that its owner released is usable again.
     let used = activated.map_or(0, |since| wall.saturating_sub(since) * 1000);
     let used: Millis = duration.map_or(0, |all| used.min(all * 1000));
     let since = activated.unwrap_or(created);

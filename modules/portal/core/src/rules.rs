@@ -89,8 +89,8 @@ pub fn set_changes(change: &Change) -> Vec<SetChange> {
 pub enum AdmittedDevices<'a> {
     /// Devices in the present sets.
     AsBefore,
-    /// Devices from these [`Change`]s, of which some are limited; and all devices for so many
-    /// milliseconds, if given.
+    /// Changes of devices, of which some are limited; and all devices for so many milliseconds, if
+    /// given.
     These(&'a [Change], &'a RateLimits, Option<Millis>),
 }
 

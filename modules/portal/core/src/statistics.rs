@@ -1,7 +1,7 @@
-//! Statistics per day: guests, time on-line and bytes. Pure.
+//! Statistics per day: guests, time online and bytes. Pure.
 //!
-//! Devices are distinguished within a day alone, so that none counts twice: by marks that are made
-//! with a key of that day. Key and marks are removed with the day.
+//! Devices are distinguished only within a day, so that no device counts twice: by marks made with
+//! a key of that day. Key and marks are removed with the day.
 //!
 //! The file has lines as in [`crate::journal`]: the last line of a day counts.
 
@@ -149,8 +149,9 @@ impl Statistics {
         (figures, damaged)
     }
 
-    /// Starts this day; `None`: the date is unknown, and nothing counts. `key` makes the marks of
-    /// the day. Returns true if the day changed: the devices of the day before must be forgotten.
+    /// Starts this day; `None`: the date is unknown, and nothing counts. `key` generates the marks
+    /// of the day. Returns true if the day changed: then the caller must forget the devices of the
+    /// day before.
     pub fn start_day(&mut self, date: Option<Date>, key: impl FnOnce() -> [u8; 16]) -> bool {
         self.known = date.is_some();
         let before = self.today.as_ref().map(|today| today.date);
@@ -337,7 +338,7 @@ mod tests {
             let now = day(&again, "2026-11-24");
             assert_eq!((now.guests, now.log_ins, now.seconds), (2, 3, 60));
         }
-        // On another day nothing is left of them.
+        // No mark of another day remains.
         figures.start_day(Some(date("2026-11-25")), || [9; 16]);
         let (_, line) = figures
             .file()
@@ -399,7 +400,7 @@ mod tests {
         figures.logged_in(&ANNA);
         figures.moved(5);
         assert_eq!(day(&figures, "2026-11-24"), before);
-        // The clock is right again, and the devices of the day are known again.
+        // The clock is correct again, and the devices of the day are recognised again.
         assert!(!figures.start_day(Some(date("2026-11-24")), || [0; 16]));
         figures.logged_in(&BERT);
         assert_eq!(day(&figures, "2026-11-24").guests, 1);

@@ -1,6 +1,6 @@
 //! A community's text on the page, in Markdown (CommonMark): its own words, terms of use. Guests
-//! may not trust the author: no HTML of the author passes, nothing is loaded, links lead to the web
-//! or to a mailbox.
+//! need not trust the author: HTML of the author is removed, nothing is loaded, links lead to the
+//! web or to a mailbox.
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd, html};
 

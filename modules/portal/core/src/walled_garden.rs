@@ -90,7 +90,7 @@ impl NamePattern {
     }
 }
 
-/// Returns true if a text is a valid host name: name servers are asked for nothing else.
+/// Returns true if a text is a valid host name: name servers get only queries for host names.
 pub fn is_host(name: &str) -> bool {
     let label = |label: &str| {
         let octets = label.bytes();

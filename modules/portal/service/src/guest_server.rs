@@ -43,7 +43,7 @@ const FORM: usize = 4096;
 /// Headers that identify browsers: requests of browsers must come from this page.
 const BROWSERS: [&str; 4] = ["origin", "referer", "sec-fetch-site", "cookie"];
 
-/// Headers of every answer: browsers store nothing and load nothing else.
+/// Headers of every answer: browsers store nothing and load no other resources.
 const SAID: [(&str, &str); 4] = [
     ("cache-control", "no-store"),
     (

@@ -23,7 +23,7 @@ const LONGEST: usize = 1232;
 /// Connections at once: seldom any; and of one guest.
 const CONNECTIONS: usize = 64;
 const OF_ONE: usize = 2;
-/// For a question to come, and its answer to be taken.
+/// Time limit for a query to arrive, and for its answer to be accepted.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Maximum number of concurrent DNS queries for the walled garden by datagrams; and of one guest.
@@ -125,7 +125,7 @@ fn address_of(from: &SockaddrStorage) -> Option<IpAddr> {
     four.or_else(|| Some(from.as_sockaddr_in6()?.ip().into()))
 }
 
-/// The address that a datagram came to, from which the answer is to come.
+/// The address that received a datagram, from which the answer is sent.
 enum Source {
     V4(nix::libc::in_pktinfo),
     V6(nix::libc::in6_pktinfo),

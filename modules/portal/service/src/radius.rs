@@ -1,4 +1,4 @@
-//! RADIUS servers, as they are asked about accounts.
+//! RADIUS servers, and queries about accounts.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

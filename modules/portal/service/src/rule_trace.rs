@@ -283,7 +283,7 @@ fn value(asked: (&str, &str, &str), packet: &Packet<'_>) -> Option<String> {
         ("payload", of @ ("tcp" | "udp"), "dport") if of == packet.protocol => {
             Some(packet.port.to_string())
         }
-        // Without such a header, nothing matches.
+        // Without such a header, the rule does not match.
         ("payload", of @ ("tcp" | "udp" | "icmp" | "icmpv6" | "ip6"), _)
             if of != packet.protocol =>
         {

@@ -51,7 +51,7 @@ pub struct VoucherStore {
 struct VoucherFile {
     path: PathBuf,
     file: File,
-    /// Bytes of it, all of them whole lines.
+    /// Length of the complete lines, in bytes.
     length: u64,
     /// Length right after the last rewrite.
     fresh: u64,

@@ -64,7 +64,7 @@ impl Body for ParsedReply {
 #[derive(Serialize, Deserialize)]
 pub struct OpenedAddresses {
     addresses: Vec<IpAddr>,
-    /// Guests have to ask again after so many seconds at most.
+    /// Maximum seconds after which guests have to ask again.
     seconds: u32,
 }
 

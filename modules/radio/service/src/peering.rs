@@ -133,7 +133,7 @@ struct Peered {
     deny: Vec<Mac>,
     directory: PathBuf,
     secret: Secret,
-    /// True if other nodes have the secret, too: else the beacon announces nothing.
+    /// True if other nodes have the secret, too: otherwise the beacon announces nothing.
     proves: bool,
     /// Prefix of devices of peers in clear, if those are allowed.
     clear: Option<String>,

@@ -3,8 +3,8 @@
 //!
 //! The document states the goal, not the options for it: [`crate::plan`] knows these. A missing
 //! part is left unchanged, so a document may be as short as the name of a Wi-Fi network. A missing
-//! list in a part is left unchanged too. A list that is there is complete: an empty one removes
-//! all.
+//! list in a part is left unchanged too. A given list is complete: an empty one removes all
+//! entries.
 //!
 //! Addresses and names are text, as the user types them: the plan checks them.
 
@@ -18,7 +18,7 @@ pub use wireless::{Mesh, MeshKind, Network, NetworkUsers, Security, Wifi};
 /// Version of the document's format, the only one so far.
 pub const FORMAT: u32 = 1;
 
-/// All choices. Every part may be missing, and is then left unchanged.
+/// All choices. Every part may be missing, and is then unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choices {
@@ -86,14 +86,14 @@ impl Choices {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Router {
-    /// Name of the router: a host name of one label (RFC 1123). `{mac}` in it is the end of the
-    /// router's hardware address. Empty: left as it is.
+    /// Name of the router: a host name of one label (RFC 1123). `{mac}` is replaced by the end of
+    /// the router's hardware address. Empty: unchanged.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Language of OpenWrt's pages: `en`, `de`… Empty: left as it is.
+    /// Language of OpenWrt's pages: `en`, `de`… Empty: unchanged.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub language: String,
-    /// Zone of the IANA, `Europe/Berlin`. Empty: left as it is.
+    /// Zone of the IANA, `Europe/Berlin`. Empty: unchanged.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub timezone: String,
     /// The administrator's password, in the clear. Never exported.
@@ -127,7 +127,7 @@ pub struct Internet {
     /// Of `static`: the gateway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<String>,
-    /// Of `static`: name servers. `None`: left as they are.
+    /// Of `static`: name servers. `None`: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns: Option<Vec<String>>,
     /// Of `pppoe` and `mobile`: the user's name.
@@ -243,7 +243,7 @@ impl Default for Lan {
 pub struct Dns {
     /// Servers that the router asks.
     pub server: DnsServer,
-    /// Of `own`: name servers. `None`: left as they are.
+    /// Of `own`: name servers. `None`: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers: Option<Vec<String>>,
 }
@@ -273,10 +273,10 @@ pub enum DnsServer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Firewall {
-    /// Ports that lead to a device inside. Others are removed. `None`: left as they are.
+    /// Ports forwarded to a device inside. Others are removed. `None`: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forwards: Option<Vec<Forward>>,
-    /// Devices that are kept from the Internet. Others are unblocked. `None`: left as they are.
+    /// Devices without Internet access. Others are unblocked. `None`: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Vec<Blocked>>,
 }

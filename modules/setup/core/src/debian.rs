@@ -1,9 +1,9 @@
 //! Debian's services by OpenWrt's configuration: files of systemd-networkd, hostapd,
-//! wpa_supplicant, dnsmasq, pppd and nftables, made of UCI packages. Nothing here reads or writes a
-//! file.
+//! wpa_supplicant, dnsmasq, pppd and nftables, made of UCI packages. This module reads and writes
+//! no file.
 //!
-//! Permitted characters of a value depend on its place. A value that does not fit is a [`Fault`];
-//! an option that is not rendered is a [`Note`], and nothing is left out without one.
+//! Permitted characters of a value depend on its place. An invalid value is a [`Fault`]; an option
+//! that is not rendered is a [`Note`], and nothing is left out without a note.
 
 /// Adds a line.
 macro_rules! line {

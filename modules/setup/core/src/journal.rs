@@ -370,7 +370,7 @@ impl Journal {
         self.put(&kept, &entry.path, entry.before.is_some())
     }
 
-    /// Returns the change that was taken back last, if none was confirmed since.
+    /// Returns the change that was undone last, if none was confirmed since.
     pub fn undone(&self) -> Option<Change> {
         let text = fs::read(self.folder.join(UNDONE)).ok()?;
         let change: Change = serde_json::from_slice(&text).ok()?;

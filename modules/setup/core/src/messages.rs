@@ -33,7 +33,7 @@ pub struct SetupLine {
 pub struct SetupStates {
     /// The change that is made, and not confirmed yet.
     pub pending: Option<SetupChange>,
-    /// Change that was taken back last, if none was confirmed since.
+    /// Change that was undone last, if none was confirmed since.
     #[serde(default)]
     pub undone: Option<SetupChange>,
     /// Reachability of the Internet, while a change waits.
@@ -105,7 +105,7 @@ pub struct SetupRouter {
     pub kept: Vec<String>,
     /// Change that waits to be confirmed.
     pub pending: Option<SetupChange>,
-    /// Change that was taken back last, if none was confirmed since.
+    /// Change that was undone last, if none was confirmed since.
     #[serde(default)]
     pub undone: Option<SetupChange>,
     /// Reachability of the Internet, while a change waits, if there is an uplink.
@@ -171,7 +171,7 @@ pub struct SetupStrength {
     pub suggestions: Vec<String>,
 }
 
-/// A change that was made, or taken back.
+/// A change that was applied or undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupOutcome {
     /// The change.

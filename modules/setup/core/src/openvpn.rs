@@ -223,7 +223,7 @@ pub fn keep_out(now: &Config, former: &mut Config, keys: &str) -> Vec<String> {
     gone.into_iter().map(|client| client.name).collect()
 }
 
-/// Returns a hash of a text, which reveals nothing else of it.
+/// Returns a hash of a text, which does not reveal the text.
 pub fn mark_of(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     hex::text(&digest.as_ref()[..8])

@@ -75,8 +75,8 @@ pub(crate) fn lan_of(config: &Config) -> Option<Lan> {
     })
 }
 
-/// Reads a network that a section makes by one radio, if the wizard knows all that the section says
-/// of security.
+/// Reads the network of a section on one radio, if the wizard knows all security options of the
+/// section.
 pub(crate) fn network_of(section: &Section) -> Option<Network> {
     let security = security(section)?;
     let keyed = !matches!(security, Security::Open | Security::Owe);
@@ -119,7 +119,7 @@ pub(crate) fn wifi_of(config: &Config) -> Wifi {
         }
     }
     for network in &mut networks {
-        // By all of them: so the network is on another node, too, with other radios.
+        // On all radios: so another node with other radios sends the network, too.
         if radios
             .iter()
             .all(|radio| network.radios.contains(&radio.name))

@@ -12,8 +12,7 @@ use runtime::Error;
 use runtime::output::units::duration;
 use runtime::output::{Output, Tone, sanitize};
 
-/// The least and the most seconds in which a change has to be confirmed: time enough to log in
-/// again, and no more than a day.
+/// Minimum and maximum seconds to confirm a change: enough time to log in again, and at most a day.
 pub const BOUNDS: (u64, u64) = (5, 86_400);
 
 /// Parses how long a change may wait.

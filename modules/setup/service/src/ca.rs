@@ -292,7 +292,7 @@ mod tests {
                 assert_eq!(verifies("sslclient"), client && until, "{file} at {time}");
             }
         }
-        // No client certifies another one.
+        // A client cannot certify another one.
         let other = Directory::new();
         std::fs::write(other.join("ca.crt"), &client.certificate).unwrap();
         std::fs::write(other.join("ca.key"), &client.key).unwrap();

@@ -13,7 +13,8 @@ use super::interfaces::Interfaces;
 use runtime::Error;
 use runtime::uplink::{Found, ProbeOptions, devices, run};
 
-/// Returns the port, and the networks of the LAN: given ones, or else those of the configuration.
+/// Returns the port, and the networks of the LAN: the given ones, otherwise those of the
+/// configuration.
 ///
 /// # Errors
 /// No port is given or configured.

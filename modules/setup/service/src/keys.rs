@@ -1,4 +1,4 @@
-//! Keys and hashes that a choice takes, made where they are missing.
+//! Keys and hashes for choices, generated if missing.
 
 use std::io;
 

@@ -46,7 +46,7 @@ pub fn read_radios(config: &Config, (openwrt, year): (bool, u16)) -> Vec<Radio> 
         ..Radio::default()
     };
     let radio = |(n, name): (usize, &String)| {
-        // Debian's back end takes the one with the section's number.
+        // Debian's back end uses the radio with the section's number.
         let by_number = (!openwrt && !says_which(config, name)).then(|| there.get(n));
         let found = by_number.unwrap_or_else(|| found(config, name, &there));
         radio(config, name, &programs, found.map(|radio| &radio.told))
@@ -104,7 +104,7 @@ fn says_which(config: &Config, name: &str) -> bool {
 }
 
 /// Returns the radio of a section, as OpenWrt finds it (`find_phy` of mac80211.sh): by its name,
-/// else by its location, else by its address.
+/// otherwise by its location, otherwise by its address.
 fn found<'a>(config: &Config, name: &str, there: &'a [Hardware]) -> Option<&'a Hardware> {
     let of = |option: &str| {
         let text = config.get("wireless", name, option);
@@ -138,7 +138,7 @@ fn plugged<'a>(path: &str, there: &'a [Hardware]) -> Option<&'a Hardware> {
 /// Returns the existing radios, in the order of the kernel's numbers; empty without Wi-Fi or
 /// radios, or if the kernel does not answer.
 fn hardware() -> Vec<Hardware> {
-    // Without a radio nothing else is queried.
+    // Without a radio, no further query is needed.
     if !Nl80211::is_there() {
         return Vec::new();
     }

@@ -27,8 +27,8 @@ impl Ruleset {
         })
     }
 
-    /// Asks fw4 to make its rules of the configuration, and nft whether the kernel would take them.
-    /// Nothing is loaded.
+    /// Makes fw4 generate its rules from the configuration, and nft check whether the kernel
+    /// accepts them. Loads nothing.
     pub fn check(&self) -> io::Result<()> {
         let done = Command::new(&self.fw4)
             .arg("check")

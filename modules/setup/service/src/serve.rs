@@ -106,7 +106,7 @@ async fn guard(place: &ConfigStore) {
     }
 }
 
-/// State for answers, each of which is made in a thread of its own.
+/// State for answers; each answer is computed in a thread of its own.
 struct Server {
     setup: Setup,
     config: Option<PathBuf>,

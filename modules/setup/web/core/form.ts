@@ -82,7 +82,7 @@ function without(value: unknown, drop: (name: string, value: unknown) => boolean
 export const harmless = (form: Choices): Choices =>
   without(form, (name) => SECRETS.includes(name)) as Choices;
 
-/** Fields that stay as empty texts: the thing does not exist without them. */
+/** Fields that stay as empty texts: the element does not exist without them. */
 const NEEDED = ["name", "ssid", "address", "lease", "network", "port", "mac"];
 
 /**
@@ -111,7 +111,7 @@ export function choices(form: Choices, visited: readonly Step[]): Choices {
   return cleaned;
 }
 
-/** Fields of each kind of uplink; those of other kinds are leftovers of a former choice. */
+/** Fields of each kind of uplink; those of other kinds are leftovers of an earlier choice. */
 const KINDS = {
   dhcp: ["vlan", "ipv6"],
   static: ["vlan", "ipv6", "address", "gateway", "dns"],

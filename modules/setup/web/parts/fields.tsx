@@ -325,7 +325,7 @@ export function Item(props: {
           onClick={(event) => {
             const after = event.currentTarget.closest("fieldset")?.nextElementSibling;
             props.remove();
-            // Removing the last item loses the focus: it moves to the element behind.
+            // Removing the last item loses the focus: the focus moves to the next element.
             setTimeout(() => {
               if (document.activeElement === document.body) after?.querySelector("button")?.focus();
             });

@@ -71,7 +71,7 @@ impl Chart for Births {
                 style: Style::Columns,
             }
         });
-        // Without the begin of the record in the range, its series is left out.
+        // If the range does not contain the begin of the record, its series is left out.
         let begins = counts.iter().any(|[begin, ..]| *begin > 0);
         let series = series.skip(usize::from(!begins)).collect();
         let numbers = totals.iter().map(|total| total.number).collect::<Vec<_>>();

@@ -39,7 +39,7 @@ impl Chart for Cloud {
         let period = Period::of(store, asked)?;
         let ranking = rank::of(store, asked, &period)?;
         let mut shown = ranking.ranked;
-        // A word of no size cannot be seen.
+        // A word of size 0 is invisible.
         shown.retain(|one| one.nodes > 0);
         shown.truncate(asked.n.unwrap_or(USUAL));
         Ok(Figure {

@@ -104,7 +104,7 @@ impl Chart for CommunityHistory {
 }
 
 /// Returns the communities that `key` names, by key or name, ignoring case; of an empty atlas,
-/// none. A name may have commas in it, so the whole text is tried before its parts.
+/// none. A name may contain commas, so the whole text is tried before its parts.
 fn find(
     store: &Connection,
     asked: &ChartQuery,

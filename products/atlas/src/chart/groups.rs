@@ -342,7 +342,7 @@ fn natural(text: &str) -> Vec<(u64, String)> {
         let words = tail
             .find(|c: char| c.is_ascii_digit())
             .unwrap_or(tail.len());
-        // Numbers too long for u64 sort behind all others, and words behind these.
+        // Numbers too long for u64 sort after all others, and words after these.
         let number = number.parse().unwrap_or(u64::MAX);
         parts.push((number, tail[..words].to_owned()));
         rest = &tail[words..];

@@ -226,7 +226,7 @@ fn nothing(record: Option<(i64, i64)>, language: Language) -> String {
     }
 }
 
-/// Time whose mean a chart shows: `at`, else `from` to `to`, else the last month.
+/// Time whose mean a chart shows: `at`, otherwise `from` to `to`, otherwise the last month.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Period {
     pub range: Range,

@@ -18,8 +18,8 @@ use crate::error::Error;
 use crate::serve::{Server, Settings};
 use crate::store::Writer;
 
-/// Threads that wait for files and processors: each has memory of its own, and the pool's questions
-/// are eight at most.
+/// Threads that wait for files and processors: each has memory of its own, and the pool has at most
+/// eight queries.
 const BLOCKING: usize = 12;
 
 /// Delay after a failed write to the store.

@@ -111,8 +111,8 @@ pub(crate) enum To<'a> {
 pub(crate) enum Places {
     /// On a server. `base` is its public root; `root` the path of that.
     Server { base: String, root: String },
-    /// In a folder, seen from a page in it: `up` leads to its root. Only these files exist;
-    /// `tongues` lists the folders of other languages, seen from the root.
+    /// In a folder, relative to a page in it: `up` leads to its root. Only these files exist;
+    /// `tongues` lists the folders of other languages, relative to the root.
     Files {
         up: &'static str,
         files: Arc<HashSet<String>>,

@@ -36,7 +36,7 @@ const SENT: u64 = 64 << 20;
 /// Bytes of a header that is kept.
 const HEADER: usize = 1000;
 
-/// A directory that is asked again and again.
+/// A directory that is queried repeatedly.
 #[derive(Debug)]
 pub struct Follower {
     address: String,

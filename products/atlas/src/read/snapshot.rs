@@ -88,9 +88,9 @@ fn time(drafts: &[Draft], named: Option<i64>) -> Option<i64> {
 /// cycle with a late begin; and by which it may be newer.
 const CYCLE: std::ops::RangeInclusive<i64> = -300..=3900;
 
-/// Entries with the times that they mean. A collector that names files by its own clock writes that
-/// clock into them, too: a time without a zone is one of the names' zone, unless `times.zone` says
-/// another. One that lies behind the name by that clock, and before it in UTC, is UTC.
+/// Converts the times of entries. A collector that names files by its own clock uses that clock in
+/// the entries, too: a time without a zone is in the zone of the names, unless `times.zone` sets
+/// another. A time that is after the name by that clock, and before it in UTC, is UTC.
 fn in_zone(mut drafts: Vec<Draft>, named: Option<i64>, mapping: &Mapping) -> Vec<Draft> {
     if mapping.entry_zone_given || !mapping.formats.is_empty() {
         return drafts;

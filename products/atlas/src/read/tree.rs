@@ -209,7 +209,7 @@ impl<'a> Slots<'a> {
         self.values[slot] = value;
     }
 
-    /// Notes a member with members of its own. An earlier one is discarded: the last of several
+    /// Handles a member with members of its own. An earlier one is discarded: the last of several
     /// counts as a whole.
     pub(crate) fn meet(&mut self, node: &Node) {
         if self.met[node.place] {

@@ -65,7 +65,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Items of a list, at most `most`; of anything else itself.
+    /// Returns items of a list, at most `most`; for other values, the value itself.
     pub(crate) fn items(&self, most: usize) -> Vec<Value<'_>> {
         match self {
             Self::List(raw) => {

@@ -1,5 +1,5 @@
 //! Connections to the store's file, one for each concurrent request; a file that replaces it is
-//! used from then on. A damaged file is reported until it is whole again.
+//! used from then on. A damaged file is reported until it is intact again.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -81,7 +81,7 @@ impl ConnectionPool {
         })
     }
 
-    /// Runs a question on an idle connection, else a new one, else the next returned one.
+    /// Runs a query on an idle connection, otherwise a new one, otherwise the next returned one.
     pub fn ask<T>(
         &self,
         question: impl FnOnce(&mut Connection) -> Result<T, Error>,

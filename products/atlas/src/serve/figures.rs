@@ -16,7 +16,7 @@ use crate::figure::Figure;
 pub(crate) struct Figures(Mutex<Cache<Figure>>);
 
 impl Figures {
-    /// Creates a cache of at most so many bytes.
+    /// Creates a cache of at most `most` bytes.
     pub fn new(most: usize) -> Self {
         Self(Mutex::new(Cache::new(most)))
     }

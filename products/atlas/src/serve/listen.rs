@@ -25,7 +25,7 @@ const HEADERS: usize = 64;
 const HEAD: usize = 32 * 1024;
 /// Timeout of a request, and of the wait for the next one.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// Timeout for a client that takes nothing of its answer.
+/// Timeout for a client that does not read its answer.
 const STALL_TIME: Duration = Duration::from_secs(20);
 /// Least rate of a client, in bytes a second, against slow reading.
 const LEAST: u32 = 8 << 10;

@@ -43,7 +43,7 @@ pub(crate) struct Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CachePolicy {
     No,
-    /// For answers from the store, which changes each hour at most.
+    /// For answers from the store, which changes at most each hour.
     Minutes,
     /// For files with a version in the address, which change with the program.
     Ever,
@@ -188,7 +188,7 @@ impl Reply {
         }
         match self.status {
             StatusCode::SERVICE_UNAVAILABLE => put(RETRY_AFTER, "2"),
-            // As long as a query may take.
+            // The maximum time of a query.
             StatusCode::TOO_MANY_REQUESTS => put(RETRY_AFTER, "5"),
             _ => {}
         }

@@ -102,7 +102,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // All bytes seem to be taken: the next answer starts with full patience.
+        // All bytes seem to be sent: the next answer starts with the full time limit.
         self.left = self.patience;
         self.unsent.store(false, Ordering::Relaxed);
         Pin::new(&mut self.stream).poll_flush(context)

@@ -1,4 +1,4 @@
-//! Answers that were given lately.
+//! Recently given answers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::answer::Answer;
 use super::limits::Engine;
 
-/// Answers kept at most, however small they are.
+/// Maximum number of stored answers, however small they are.
 const MOST: usize = 1000;
 
 /// Cache of answers of one version of the store, by query; the least recently used are dropped.

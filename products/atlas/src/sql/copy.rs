@@ -18,7 +18,7 @@ use crate::store::{self, Stamp};
 
 /// Interval between two checks of the store's version.
 const LOOK: Duration = Duration::from_secs(5);
-/// A copy may be made this part of the time at most, for it takes the disk from others.
+/// Copying may use at most this part of the time, because it occupies the disk.
 const SHARE: u32 = 20;
 /// Longest wait of a query for the first copy.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ const COMPILED: usize = 1 << 20;
 /// when their list grows.
 const OCTETS: u64 = 32;
 
-/// Adds the functions. Anything that is made once is made here, before the process is confined.
+/// Adds the functions. All one-time initialisation happens here, before the process is confined.
 pub(super) fn add(store: &Connection, memory: u64) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -24,8 +24,8 @@ pub(super) fn add(store: &Connection, memory: u64) -> Result<()> {
     store.query_row("SELECT 'a' REGEXP 'A|b'", [], |_| Ok(()))
 }
 
-/// `percentile(x, 90)`: nine of ten are at most so; between two numbers it lies in proportion.
-/// `median(x)` is `percentile(x, 50)`.
+/// `percentile(x, 90)`: the value that nine of ten values do not exceed; between two numbers, in
+/// proportion. `median(x)` is `percentile(x, 50)`.
 struct Percentile {
     most: usize,
 }

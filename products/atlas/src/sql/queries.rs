@@ -1,4 +1,4 @@
-//! Queries as the server asks them: a few at a time, each in a process of its own.
+//! Queries of the server: a few at a time, each in a process of its own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

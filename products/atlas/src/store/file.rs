@@ -19,7 +19,7 @@ pub const FILE: &str = "atlas.db";
 const APPLICATION: i64 = 0x5741_746c;
 /// Version of the tables. Others are refused, as a new import is quick.
 const TABLES: i64 = 2;
-/// Bytes that each reader maps at most. Of 32 bits there are 4 GB of addresses for all of them.
+/// Maximum bytes that each reader maps. With 32 bits, all readers together have 4 GB of addresses.
 const MAPPED: u64 = match cfg!(target_pointer_width = "32") {
     true => 64 << 20,
     false => 4 << 30,
@@ -121,7 +121,7 @@ pub(super) fn open_for_writing(data: &Path) -> Result<Connection, Error> {
         make(&store).map_err(|error| plain(&path, error))?;
     }
     is_ours(&store, &path)?;
-    // A commit that a power cut takes back is imported again; nothing is ever half there.
+    // A commit lost by a power cut is imported again; no commit is ever half there.
     let prepared = store.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF;
          PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;",

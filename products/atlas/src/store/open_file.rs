@@ -49,7 +49,7 @@ impl Stamp {
     }
 }
 
-/// A file that is open, and its journal, as they were last seen at their names.
+/// An open file, and its journal, with their identities when last read by name.
 #[derive(Debug)]
 pub(crate) struct Standing {
     path: PathBuf,

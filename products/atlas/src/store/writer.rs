@@ -135,7 +135,7 @@ impl Writer {
         get.exists([digest])
     }
 
-    /// Adds the content of a file. A known one changes nothing. A directory without entries is a
+    /// Adds the content of a file. A known file changes nothing. A directory without entries is a
     /// file in the ledger rather than an hour without nodes.
     pub fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error> {
         if self.knows(digest)? {
@@ -163,8 +163,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes all additions and the sums that follow: everything or, on an error, nothing. Data
-    /// that another process wrote meanwhile stay as they are.
+    /// Writes all additions and the resulting sums: everything or, on an error, nothing. Data that
+    /// another process wrote meanwhile stay unchanged.
     pub fn commit(&mut self) -> Result<ForeignWrites, Error> {
         if self.files.is_empty() {
             return Ok(ForeignWrites::default());
@@ -183,8 +183,8 @@ impl Writer {
             self.rows.clear();
             self.files.clear();
             self.intern.bound();
-            // Makes the file complete by itself while nothing is written. A concurrent reader
-            // delays this to the next time.
+            // Completes the file while nothing is written. A concurrent reader delays this to the
+            // next time.
             let _ = self
                 .store
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));

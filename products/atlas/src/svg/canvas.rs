@@ -13,7 +13,7 @@ pub(super) const LETTERS: usize = 200;
 /// A family of letters that is on every system.
 const FAMILY: &str = "system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Liberation Sans,sans-serif";
 
-/// The address of a chart that shows the series of these keys only; none: all of them.
+/// Returns the address of a chart that shows only the series of these keys; empty: all series.
 pub type Links<'a> = &'a dyn Fn(&[String]) -> String;
 
 /// A rectangle.

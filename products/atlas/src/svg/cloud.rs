@@ -16,7 +16,8 @@ const ROOM: f64 = 2800.0;
 const SPOTS: usize = 2500;
 /// The least size of letters.
 const LEAST: f64 = 10.0;
-/// A word is at most this part of the area wide, so that more than one spot has room for it.
+/// Maximum width of a word as a part of the area, so that more than one position has room for the
+/// word.
 const WIDEST: f64 = 0.9;
 /// The blank at both sides of a word, of its size.
 const BLANK: f64 = 0.3;
@@ -254,7 +255,7 @@ mod tests {
         let middle = words[0].area;
         assert!(((middle.left + middle.right) / 2.0 - 305.0).abs() < 1e-6);
         assert!(((middle.top + middle.bottom) / 2.0 - 225.0).abs() < 1e-6);
-        // In little room some words remain.
+        // In a small area some words remain.
         for wide in [90.0, 150.0, 300.0] {
             for high in [60.0, 120.0, 150.0, 500.0] {
                 let some = placed(&bars, wide, high).len();
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn the_largest_are_drawn_and_the_others_counted() {
         let drawn = |picture: &str| picture.matches("class=\"item\"").count();
-        // In any order, and without words of zero.
+        // In any order, and without words of value 0.
         let few = vec![bar("a", "", 1.0), bar("b", "", 0.0), bar("c", "", 9.0)];
         let few = drawing(few);
         assert_eq!(drawn(&few), 2);

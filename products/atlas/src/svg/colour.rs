@@ -187,7 +187,7 @@ pub(super) fn slot(key: &str) -> Slot {
 }
 
 /// Returns the source of a colour for a bar or a word: its name, so that a community and a
-/// metacommunity of one name match, or else its key.
+/// metacommunity of one name match, otherwise its key.
 pub(super) fn of_name(name: &str, key: &str) -> String {
     super::ink::named(name, key).to_lowercase()
 }

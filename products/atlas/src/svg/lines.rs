@@ -207,7 +207,7 @@ fn fitting(
     text
 }
 
-/// Describes first, last and largest values: of the whole, or else of the first few series.
+/// Describes first, last and largest values: of the whole, otherwise of the first few series.
 fn gist(canvas: &Canvas, lines: &Lines, shown: &[&Entry], bands: &[Band]) -> String {
     let whole = canvas.language.of("Together", "Zusammen").to_owned();
     let values = |band: &Band| -> Vec<Option<f64>> {

@@ -5,7 +5,7 @@ use crate::text::Language;
 /// Greater values are drawn as this value: a picture needs no more, and sums stay finite.
 const MOST: f64 = 1e15;
 
-/// Values nearer to nothing are nothing.
+/// Values closer to zero count as zero.
 const LEAST: f64 = 1e-9;
 
 /// Returns a value that can be drawn; `None`: not a number.

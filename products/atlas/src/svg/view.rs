@@ -58,9 +58,9 @@ pub(super) fn sample(area: Area) -> View {
     }
 }
 
-/// Returns the part to show: of Europe one of [`VIEWS`], if nearly all places are within, so that
-/// the map is stable from month to month; the whole [`WORLD`] for distant places; else the bounds
-/// of the places.
+/// Returns the part to show: for Europe one of [`VIEWS`], if nearly all places are within, so that
+/// the map is stable from month to month; the whole [`WORLD`] for distant places; otherwise the
+/// bounds of the places.
 pub(super) fn view(places: &[Place], area: Area, projection: Projection) -> View {
     let inside = |(south, north, west, east): &(f64, f64, f64, f64)| {
         let inside = |place: &&Place| {

@@ -3,7 +3,7 @@
 
 const PATH = /^(.*)\/(?:chart|embed)\/([a-z][a-z0-9-]*)(?:\.(?:svg|json|csv))?\/?$/;
 
-/** Parameters of a picture's looks, not its content: the component sets them. */
+/** Parameters of a picture's appearance, not its content: the component sets them. */
 const LOOKS = ["width", "height", "notes", "fit"];
 
 export class Address {
@@ -95,7 +95,7 @@ export function snippets(address: Address, title: string) {
   return {
     component: `<script type="module" src="${escaped(address.root)}/weir-chart.js"></script>\n<weir-chart src="${page}"><a href="${page}">${img}</a></weir-chart>`,
     iframe: `<iframe src="${escaped(address.embed())}" title="${name}" width="100%" height="520" loading="lazy" frameborder="0"></iframe>`,
-    // Shrunk to a telephone's width a wide picture could not be read. Without styles, which many
+    // A wide picture shrunk to a telephone's width would be illegible. No styles, which many
     // policies forbid.
     img: `<a href="${page}"><picture><source media="(max-width: 600px)" srcset="${narrow}">${img}</picture></a>`,
   };

@@ -33,7 +33,7 @@ export function attributeAllowed(element: string, name: string, value: string): 
   return (/^(data|aria)-[a-z-]+$/.test(name) || ATTRIBUTES.has(name)) && inside(value);
 }
 
-/** True for a link within the atlas, or by HTTP: none that runs anything. */
+/** True for a link within the atlas, or by HTTP: no link that runs code. */
 export function linkAllowed(value: string): boolean {
   // Browsers skip blanks and control characters before a scheme.
   const plain = value.replace(/[\u0000-\u0020\u007f-\u009f]+/g, "");

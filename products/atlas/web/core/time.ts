@@ -62,8 +62,8 @@ export function parameters(range: Range): { from: string; to: string } {
 }
 
 /**
- * A range `factor` times as long, in which `at` stays where it was; within `whole`, and not shorter
- * than an hour. Nothing where that is all of it.
+ * A range `factor` times as long, in which `at` keeps its position; within `whole`, and not shorter
+ * than an hour. undefined: the whole range.
  */
 export function scaled(range: Range, factor: number, at: number, whole: Range): Range | undefined {
   const length = Math.max((range.to - range.from) * factor, 1);

@@ -1,4 +1,4 @@
-// Sanitizes a picture of an atlas: a new one of allowed parts only.
+// Sanitizes a picture of an atlas: a new picture with only the allowed parts.
 
 import {
   attributeAllowed,
@@ -32,7 +32,7 @@ export function parse(text: string, base: string): SVGSVGElement | undefined {
   return clean(root, base);
 }
 
-/** A copy of a picture, with links as they are seen from `base`. */
+/** A copy of a picture, with links relative to `base`. */
 export function clean(source: Element, base: string): SVGSVGElement | undefined {
   if (source.namespaceURI !== SVG || source.localName !== "svg") return undefined;
   let left = MOST_NODES;

@@ -1,4 +1,4 @@
-// When a ranking changes, its bars go to where they are now, so that the eye can follow.
+// When a ranking changes, its bars move to their new positions, so that the eye can follow.
 
 import type { Picture } from "./picture";
 

@@ -53,7 +53,7 @@ export class Picture {
     svg.removeAttribute("width");
     svg.removeAttribute("height");
     this.items = [...svg.querySelectorAll<SVGGraphicsElement>(".item")].map((element) => {
-      // The browser would show it beside the component's own.
+      // The browser would show it next to the component's own.
       const title = element.querySelector(":scope > title");
       const text = title?.textContent ?? element.dataset.name ?? "";
       title?.remove();
@@ -91,7 +91,7 @@ export class Picture {
     return told ?? this.placeOf((hour + begin(hour, this.by, 1)) / 2);
   }
 
-  /** The colour of a series, as it is drawn; nothing where it is not shown. */
+  /** The colour of a series, as drawn; undefined if it is not shown. */
   colourOf(key: string): string | undefined {
     const series = this.#series(".series", key);
     if (series === undefined) return undefined;

@@ -70,7 +70,7 @@ export class Reader {
   point(event: PointerEvent) {
     const picture = this.#picture;
     if (picture === undefined) return;
-    // While a range is chosen, its own words are shown.
+    // During the choice of a range, its own words are shown.
     if (this.stage.dataset.busy !== undefined) return this.hide();
     if (!picture.overTime) {
       const element = (event.target as Element).closest?.(".item");
@@ -204,7 +204,7 @@ export class Reader {
     this.#describe(picture.items.length - 1, item.text);
   }
 
-  /** Puts the box beside a place, on the side that has room. */
+  /** Puts the box next to a place, on the side that has room. */
   #place(x: number, y: number) {
     this.#box.hidden = false;
     const room = this.stage.clientWidth;

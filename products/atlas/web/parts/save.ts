@@ -35,7 +35,7 @@ export async function savePng(url: string, width: number, height: number, name: 
   save(blob, name);
 }
 
-/** Copies a text; false where the browser does not allow it. */
+/** Copies a text; false if the browser does not allow it. */
 export async function copy(text: string, near: Node): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -15,7 +15,7 @@ interface Asked {
   whole(): Promise<Range>;
   /** Shows a range; undefined: all data. */
   go(range: Range | undefined): void;
-  /** Shows the former view; false without a former view. */
+  /** Shows the previous view; false without a previous view. */
   back(): boolean;
   /** Hints that the wheel alone does not zoom. */
   hint(): void;
@@ -61,7 +61,7 @@ export class Zoom {
     clearTimeout(this.#timer);
   }
 
-  /** By a factor, in the middle. */
+  /** Zooms by a factor, in the middle. */
   async by(factor: number) {
     const range = this.#picture?.range;
     if (range !== undefined) await this.#scale(factor, (range.from + range.to) / 2);
@@ -156,7 +156,7 @@ export class Zoom {
   }
 
   #wheel(event: WheelEvent) {
-    // Pinching on a touch pad comes as a wheel with ctrl; without it, the page scrolls.
+    // Pinching on a touch pad arrives as a wheel with ctrl; without it, the page scrolls.
     if (!this.#inPlot(event)) return;
     if (!event.ctrlKey) {
       // Only once: a user who scrolls past a chart needs no hint.

@@ -211,7 +211,7 @@ pub struct Transport<S, G> {
     pub hushed: watch::Receiver<bool>,
     /// Frames to write.
     pub frames: mpsc::Receiver<Vec<u8>>,
-    /// A channel that is made takes the place of the one before.
+    /// A new channel replaces the previous one.
     pub made: mpsc::Receiver<OpenChannel<S>>,
     pub told: mpsc::Sender<BluetoothEvent>,
 }

@@ -183,7 +183,7 @@ impl Discovery {
         while let Ok(event) = timeout_at(until, events.next()).await {
             match event {
                 Some(AdapterEvent::DeviceAdded(address)) => {
-                    // The device may be gone again.
+                    // The device may have disappeared again.
                     if let Err(error) = self.see(address).await {
                         debug!(%address, %error, "not seen");
                     }

@@ -50,7 +50,7 @@ pub fn application(
     let own = speaks.own;
     let services = speaks.formats.iter().map(|format| match format {
         Format::V1 => v1(own, numbers, told),
-        // No adapter speaks the last of these.
+        // No adapter uses the last of these.
         Format::V2 | Format::Ip => v2(own, numbers, told, channels.take()),
     });
     Application {

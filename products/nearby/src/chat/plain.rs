@@ -14,7 +14,7 @@ use crate::daemon::{Message, Notification, Say};
 use crate::envelope::LONGEST_TEXT;
 use crate::sanitize::harmless;
 
-/// Bytes of a line at most: the daemon takes no more.
+/// Maximum bytes of a line: the daemon accepts no longer one.
 const LONGEST: u64 = LONGEST_TEXT as u64;
 /// Largest number of remembered messages: a returned daemon repeats the last ones.
 const KNOWN: usize = 500;

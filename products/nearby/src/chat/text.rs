@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns that a text takes: letters of East Asia take two, marks none.
+/// Returns the columns of a text: letters of East Asia take two, marks none.
 pub fn width(text: &str) -> usize {
     text.width()
 }
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(wrapped("a\n\nb", 9), ["a", "", "b"]);
         assert_eq!(wrapped("", 9), [""]);
         assert_eq!(wrapped("写", 0), ["写"]);
-        // A mark that takes a column of its own.
+        // A mark with a column of its own.
         assert_eq!(wrapped("\u{2e9b}\u{a3e}", 2), ["\u{2e9b}", "\u{a3e}"]);
     }
 

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use crate::power;
 
-/// As a word.
+/// Power mode, by name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Power {
     /// Scan for 5 s of each 30 s, or of each 15 s while no peer is near or a message waits; at once

@@ -4,11 +4,11 @@
 //! |---|---|
 //! | `GET /`, `/page.js`, `/page.css`, `/icon.svg` | the page, without any secret |
 //! | `GET /api/peers`, `GET /api/past`, `GET` and `POST /api/messages` | as the socket at `/v1/…` |
-//! | `POST /api/login` | `{"token": …}`: a cookie, where a token is asked for |
+//! | `POST /api/login` | `{"token": …}`: a cookie, if a token is required |
 //! | `GET /metrics` | figures |
 //!
 //! Refuses requests with an unknown host name (DNS rebinding) or from other sites, which could
-//! otherwise read or speak in the user's name. Accepts only JSON, which a form cannot send. The
+//! otherwise read or write in the user's name. Accepts only JSON, which a form cannot send. The
 //! server of the router's page bounds the connections.
 
 mod auth;

@@ -1,5 +1,5 @@
 //! Stored messages for peers away, and for peers nearby when delivery takes long. The storage is
-//! elsewhere: actions come out, and their results come back.
+//! elsewhere: actions go out, and their results come back.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -45,7 +45,7 @@ pub struct StoreRequest {
     pub message: Message,
 }
 
-/// A message as it is kept.
+/// A stored message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Number of an own message.
@@ -168,7 +168,7 @@ impl AwayPeers {
     }
 
     /// Offers a peer the messages that will be stored later and are not in memory for it: `takes`
-    /// returns true for one that it takes.
+    /// returns true for an accepted message.
     pub fn give(&mut self, id: Id, mut takes: impl FnMut(&DelayedStore) -> bool) {
         for late in &mut self.late {
             if late.peers.contains(&id) && takes(late) {

@@ -9,7 +9,7 @@ use crate::{Id, v1};
 
 /// Messages in v1 that are not written yet, at most.
 const AHEAD: usize = 4;
-/// Bytes of their frames: beyond that none is taken.
+/// Maximum bytes of their frames: beyond it no message is accepted.
 const HEAVY: usize = 32_768;
 /// Malformed frames of v1 in a row until the connection is closed.
 const WRONG: u32 = 16;
@@ -290,8 +290,8 @@ impl Connection {
         }
     }
 
-    /// Returns true if a connection that exists only for messages has been idle for `time` and has
-    /// none left.
+    /// Returns true if a connection that exists only for messages has been idle for `time`, without
+    /// any messages left.
     pub fn is_idle(&self, now: u64, time: u64) -> bool {
         match &self.kind {
             Kind::V1 {

@@ -85,7 +85,7 @@ pub enum Action {
     Close(u32),
     /// Ask [`Machine::next`](super::Room::next) for frames of a connection.
     Wake(u32),
-    /// A peer came near, or is gone.
+    /// A peer came near, or left.
     Near(Id, bool),
     /// A message of any kind arrived.
     Message {

@@ -1,4 +1,5 @@
-//! All connections. Links of a village are made elsewhere, with proven ids, and only bounded here.
+//! All connections. Links of a village are created elsewhere, with proven ids, and only bounded
+//! here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

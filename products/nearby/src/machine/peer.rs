@@ -153,8 +153,8 @@ impl Peer {
         !self.waiting.is_empty()
     }
 
-    /// Queues a message. `scarce`: all peers together take too much. Returns true if there was
-    /// room, which a peer that takes its messages always has.
+    /// Queues a message. `scarce`: all peers together use too much memory. Returns true if there
+    /// was room, which a peer that reads its messages always has.
     pub fn wait(&mut self, message: PendingMessage, scarce: bool) -> bool {
         let octets = self.octets();
         let room = octets < PIECE || (!scarce && octets + message.octets.weight() <= WAITING);
@@ -273,7 +273,7 @@ impl Peer {
         }
     }
 
-    /// Unloads stored messages beyond one load, when all peers take too much.
+    /// Unloads stored messages beyond one load, when all peers use too much memory.
     pub fn spill(&mut self) {
         // A load in progress assumes the current messages.
         if self.asked {

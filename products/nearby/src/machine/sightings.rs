@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::endpoint::{Address, Format};
 use crate::Id;
 
-/// Addresses that are seen and not yet known, at most.
+/// Maximum number of addresses without a known id.
 pub const ADDRESSES: usize = 128;
 /// Wait for the other device to call, ms.
 pub const WAITS: u64 = 8_000;
@@ -39,8 +39,8 @@ struct Seen {
     id: Option<Id>,
     /// Time of the next call, and the delay after that.
     again: (u64, u64),
-    /// True if seen since the last connection ended or call failed: until then BlueZ, which was
-    /// asked to forget the address, cannot call it.
+    /// True if an advertisement arrived since the last connection ended or call failed: until then
+    /// BlueZ, which was asked to forget the address, cannot call it.
     heard: bool,
 }
 
@@ -72,7 +72,7 @@ impl Sightings {
         self.address = address.unwrap_or(self.address);
     }
 
-    /// Notes an advertisement. Returns the id, formats and signal, if the id is known; `known`
+    /// Handles an advertisement. Returns the id, formats and signal, if the id is known; `known`
     /// finds a peer by the start of its id.
     pub fn see(
         &mut self,
@@ -134,8 +134,8 @@ impl Sightings {
         }
     }
 
-    /// Handles the end of a connection: the address must be seen again before a call, and a device
-    /// that could not send is left to call first.
+    /// Handles the end of a connection: before a call the address must advertise again, and a
+    /// device that could not send may call first.
     pub fn parted(&mut self, now: u64, address: Address, is_dumb: bool) {
         if let Some(seen) = self.seen.get_mut(&address) {
             seen.heard = false;

@@ -21,7 +21,7 @@ pub enum Error {
 /// Reason of a failed start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// No reason given.
+    /// The reason is unknown.
     Unknown,
     /// BlueZ denies permission.
     Rights,

@@ -1,4 +1,4 @@
-//! Sums of recent messages, so that none circulates again after a restart.
+//! Sums of recent messages, so that no message circulates again after a restart.
 
 /// Bytes of a sum.
 pub const SUM: usize = 16;

@@ -130,8 +130,8 @@ impl Outbox {
         self.frame = octets.clamp(FRAME, channel::FRAME);
     }
 
-    /// Adapts to a smaller frame: messages in flight are cut again and resent completely. Each
-    /// stays in its queue, so that a receiver that has the message says so.
+    /// Adapts to a smaller frame: messages in flight are split again and resent completely. Each
+    /// stays in its queue, so that a receiver that has the message acknowledges it.
     pub fn cut_anew(&mut self) {
         let most = self.most();
         // If smaller chunks would be too many, the message starts over.
@@ -398,7 +398,7 @@ impl Outbox {
     }
 }
 
-/// Chunks of so many bytes, in frames of so many.
+/// Returns the number of chunks for so many bytes, in frames of `frame` bytes.
 fn count(frame: usize, octets: usize) -> u16 {
     let rest = octets.saturating_sub(frame - FIRST);
     1 + rest.div_ceil(frame - OTHER) as u16

@@ -52,7 +52,7 @@ export class Peers {
 
   #make(peer: Peer): Entry {
     const lines = [0, 1, 2, 3].map(() => make("span"));
-    // The words beside the bars have the same information.
+    // The words next to the bars have the same information.
     const drawn = make("span", { class: "bars", "aria-hidden": "true" }, ...lines);
     const cell = () => make("dd");
     const values = {

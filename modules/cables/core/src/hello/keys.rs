@@ -19,7 +19,7 @@ const SIGNED: &[u8] = b"weir hello 1\n";
 pub enum InvalidKey {
     /// A secret of fewer than 16 bytes.
     Short,
-    /// A seed that Ed25519 does not take; it takes all there are.
+    /// Ed25519 rejects the seed; in practice it accepts all seeds.
     Seed,
 }
 
@@ -59,7 +59,7 @@ impl MeshKey {
         let [a, b, c]: [u8; 3] = std::array::from_fn(|place| vxlan.as_ref()[place]);
         Ok(Self {
             network: std::array::from_fn(|place| name.as_ref()[place]),
-            // Of one mesh in 16 million it would be 0, which some devices take for none.
+            // For one mesh in 16 million the value would be 0, which some devices treat as unset.
             vxlan: u32::from_be_bytes([0, a, b, c]).max(1),
             proof: hmac::Key::new(HMAC_SHA256, proof.as_ref()),
         })

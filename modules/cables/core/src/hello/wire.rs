@@ -17,8 +17,8 @@ pub const NETWORK: usize = 8;
 pub const NODE: usize = 32;
 /// Bytes of a nonce.
 pub const NONCE: usize = 16;
-/// Bytes of the proof that the sender has the mesh's key: whole, as the library compares only whole
-/// ones in constant time.
+/// Bytes of the proof that the sender has the mesh's key: complete, as the library compares only
+/// complete proofs in constant time.
 pub const PROOF: usize = 32;
 /// Bytes of a node's signature.
 pub const SIGNATURE: usize = 64;
@@ -33,7 +33,7 @@ pub const LONGEST: usize = SHORTEST + MOST_ANSWERS * ANSWER;
 const BEFORE: usize = 84;
 /// Bytes of an answer.
 const ANSWER: usize = 6 + NONCE;
-// The classifier of a port keeps no more of it.
+// The classifier of a port keeps at most this many bytes.
 const _: () = assert!(LONGEST <= 320);
 
 /// A sender that was received at the port, and the nonce in its hello.
@@ -81,7 +81,7 @@ impl<'a> Hello<'a> {
         if !ours || *magic != MAGIC || version != VERSION || count > MOST_ANSWERS {
             return None;
         }
-        // Even the shortest is longer than the shortest frame: nothing was filled up behind it.
+        // Even the shortest hello is longer than the shortest frame, so there is no padding.
         if octets.len() != SHORTEST + count * ANSWER {
             return None;
         }

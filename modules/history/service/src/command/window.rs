@@ -72,7 +72,7 @@ impl Window {
 
     /// Returns true if the period is selected, where clocks are `offset` minutes ahead of UTC.
     pub(super) fn has(&self, period: &Period, now: u64, offset: i32) -> bool {
-        // In the middle of it, an hour of summer time makes no difference.
+        // The middle of the period, so that an hour of summer time makes no difference.
         let middle = period
             .start
             .saturating_add(period.end.saturating_sub(period.start) / 2);

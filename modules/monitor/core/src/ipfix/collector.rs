@@ -140,9 +140,9 @@ impl Collector {
         self.backlog.len()
     }
 
-    /// Sends `messages` behind the waiting ones, [`BURST`] at most, and reports lost ones to
-    /// `exporter`. Never waits: call it each second, or more often, without messages too. `now` is
-    /// milliseconds of a clock that does not jump; `wall` is milliseconds since 1970. Returns
+    /// Sends `messages` after the waiting ones, at most [`BURST`], and reports lost ones to
+    /// `exporter`. Never blocks: call this each second or more often, also without messages. `now`
+    /// is milliseconds of a clock that does not jump; `wall` is milliseconds since 1970. Returns
     /// changes to be logged.
     pub fn send(
         &mut self,

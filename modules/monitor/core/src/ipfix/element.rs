@@ -114,7 +114,7 @@ elements! {
     EXTERNAL_ADDRESS_REALM 465 VARIABLE;
 }
 
-/// TCP segments that were sent again by the flow's source, or came out of order.
+/// TCP segments that the flow's source retransmitted, or that arrived out of order.
 pub const RETRANSMITTED_IN_PKTS: Element = Element::ntop(109, 4);
 /// Retransmitted packets towards the destination.
 pub const RETRANSMITTED_OUT_PKTS: Element = Element::ntop(110, 4);

@@ -9,7 +9,7 @@ use super::record::{FlowRecord, NatEvent};
 use super::template::{FlowShape, Layer4, Shape, Template, View};
 use crate::count::Count;
 
-/// Messages that wait to be taken, at most: some 350 KB.
+/// Maximum number of queued messages: some 350 KB.
 pub const QUEUE_LIMIT: usize = 256;
 /// Maximum number of interfaces whose names are exported.
 pub const INTERFACE_LIMIT: usize = 1024;
@@ -26,10 +26,10 @@ pub struct Settings {
     /// [`MESSAGE_SIZES`].
     pub message_size: usize,
     /// Milliseconds after which templates, names of interfaces and statistics are sent again: a
-    /// collector that was restarted understands nothing until then.
+    /// restarted collector understands nothing until then.
     pub refresh: u64,
-    /// Messages after which they are sent again, if that comes first; at least 100, as telling them
-    /// all takes some.
+    /// Messages after which they are sent again, if that comes first; at least 100, as sending all
+    /// of them takes several messages.
     pub refresh_messages: u32,
     /// True to export statistics and names of interfaces. Their records count in the sequence
     /// number (RFC 7011, section 3.1); nfdump 1.7.1 does not count them, and reports a lost message
@@ -87,9 +87,9 @@ impl Span {
 /// Turns flows into messages. Pure: the caller passes the time (`now`, milliseconds since 1970) and
 /// sends the messages.
 ///
-/// Hand in flows with [`Exporter::flow`], and call [`Exporter::take`] now and then, at least each
-/// [`QUEUE_LIMIT`] × 10 flows. Call [`Exporter::tick`] once a second; it returns the rest, and
-/// messages due again. Report messages that could not be sent with [`Exporter::unsent`].
+/// Hand in flows with [`Exporter::flow`], and call [`Exporter::take`] regularly, at least each
+/// [`QUEUE_LIMIT`] × 10 flows. Call [`Exporter::tick`] once a second; it returns the remaining
+/// messages, and those due again. Report messages that could not be sent with [`Exporter::unsent`].
 #[derive(Debug)]
 pub struct Exporter {
     settings: Settings,

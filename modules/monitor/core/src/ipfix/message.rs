@@ -1,5 +1,5 @@
-//! Messages: sets of templates and records behind a header (RFC 7011, section 3), none larger than
-//! a datagram may be.
+//! Messages: sets of templates and records after a header (RFC 7011, section 3), none larger than a
+//! datagram.
 
 use super::template::{TEMPLATE_SET, Template};
 
@@ -36,8 +36,8 @@ pub struct Message {
     pub contents: Contents,
 }
 
-/// A message being filled. Records of one template are kept together, whatever the order in which
-/// they come: a set has a header.
+/// A message in progress. Records of one template are kept together, in any order of arrival: a set
+/// has a header.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     /// Sets of templates and of options templates, without their headers.

@@ -79,7 +79,7 @@ pub struct Tcp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EndReason {
-    /// No packet came for the idle time-out.
+    /// No packet arrived during the idle timeout.
     Idle = 1,
     /// The flow continues; the export was due.
     #[default]
@@ -105,8 +105,8 @@ pub enum Initiator {
     Remote = 2,
 }
 
-/// A flow, both ways, seen from the station behind one of the router's ports: *source* is the
-/// station. Both addresses are of one family; a record in which they are not is counted and left
+/// A flow, in both directions, seen from the station behind one of the router's ports: *source* is
+/// the station. Both addresses are of one family; a record with mixed families is counted and left
 /// out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord<'a> {

@@ -18,7 +18,7 @@ pub struct Target {
 /// Error in the address of a collector.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TargetError {
-    /// No colon, or nothing before it.
+    /// The text has no colon, or starts with one.
     #[error(
         "{0:?} is not HOST:PORT: write, for instance, \"192.0.2.1:4739\" or \"collector.lan:4739\""
     )]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-/// Holds so many entries at most. Its hash is keyed at random: keys come from the network.
+/// Map with a maximum number of entries. Its hash is keyed at random: keys come from the network.
 #[derive(Debug)]
 pub(crate) struct Bounded<K, V> {
     most: usize,

@@ -41,7 +41,7 @@ pub struct Message {
     /// Name of the device (option 12; else the first label of option 81); in an
     /// [`MessageType::Ack`], the server's name for the device.
     pub name: Option<String>,
-    /// The address that it is given, asks for (option 50), or has.
+    /// The address that the device gets, requests (option 50), or has.
     pub address: Option<Ipv4Addr>,
 }
 

@@ -92,7 +92,7 @@ pub fn read(payload: &[u8]) -> Result<Option<Answer>, Malformed> {
             None => {}
         }
     }
-    // Each step takes one alias away, so that a circle ends.
+    // Each step removes one alias, so that a loop ends.
     let mut names = vec![question.name.clone()];
     while let Some(at) = aliases
         .iter()

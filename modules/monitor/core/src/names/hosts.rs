@@ -7,8 +7,8 @@ use super::text;
 use net::mac::parse_short as mac;
 
 /// Reads `/etc/hosts`: address, name, other names. Of several names the first without a dot is
-/// taken: `printer`, not `printer.lan`. Addresses that belong to no station, such as those by which
-/// names are blocked, are left out.
+/// used: `printer`, not `printer.lan`. Leaves out addresses of no station, such as those that block
+/// names.
 pub fn hosts(file: &[u8]) -> NameFile {
     NameFile::read(file, |text| {
         line(text.split('#').next().unwrap_or("").trim())

@@ -26,7 +26,7 @@ pub struct Packet<'a> {
     pub source_port: u16,
     /// Port that it is for.
     pub destination_port: u16,
-    /// For TCP, number of the first byte of the payload. A SYN takes one before it.
+    /// For TCP, number of the first byte of the payload, after a SYN, which occupies one number.
     pub sequence: u32,
     /// Payload after the last header, without the padding of a frame. Shorter than the sent payload
     /// if the copy is shorter.

@@ -96,7 +96,7 @@ impl Initials {
         if self.id == packet.id {
             return None;
         }
-        // After a Retry the client begins again, with the ID that it was given (RFC 9001, 5.2).
+        // After a Retry the client begins again, with the ID from the Retry (RFC 9001, 5.2).
         let frames = packet.decrypt(packet.id)?;
         self.id = packet.id.to_vec();
         self.crypto = Reassembly::default();

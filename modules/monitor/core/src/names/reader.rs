@@ -105,8 +105,8 @@ pub struct ReaderCounters {
     pub abandoned: u64,
 }
 
-/// Reads packets. Stores beginnings that span several packets, and nothing else: at most
-/// [`MOST_FLOWS`] times 4 KB and a bit.
+/// Parser of packets. Stores only beginnings that span several packets: at most [`MOST_FLOWS`]
+/// times slightly more than 4 KB.
 #[derive(Debug)]
 pub struct Reader {
     begun: Bounded<FlowKey, PendingFlow>,

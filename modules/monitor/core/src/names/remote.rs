@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bounded::Bounded;
 use super::{Client, Millis};
 
-/// Names hold at least so long, whatever the answer says: programs keep addresses longer than they
+/// Minimum validity of names, whatever the answer says: programs keep addresses longer than they
 /// should.
 pub const LEAST: Millis = 10 * 60 * 1000;
 /// And no longer than this: addresses change owners.
@@ -19,8 +19,7 @@ pub(super) struct RemoteNames {
     told: Bounded<(Client, IpAddr), Entry>,
 }
 
-/// A name, and the one before it: addresses are shared by many names, and a flow keeps the one that
-/// it began with.
+/// A name, and the previous one: many names share an address, and a flow keeps its first name.
 #[derive(Debug)]
 struct Entry {
     now: TimedName,

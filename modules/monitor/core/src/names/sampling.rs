@@ -68,8 +68,8 @@ impl SampleKind {
         Self::Quic,
     ];
 
-    /// Returns the useful length of the payload, in bytes. A QUIC packet can only be decrypted
-    /// whole; a super-packet may hold a whole hello.
+    /// Returns the useful length of the payload, in bytes. A QUIC packet can only be decrypted as a
+    /// whole; a super-packet may contain a whole hello.
     pub const fn longest(self) -> usize {
         match self {
             Self::Question => 440,

@@ -61,8 +61,8 @@ pub fn device(octets: &[u8]) -> Option<String> {
     (!name.is_empty() && !name.eq_ignore_ascii_case("localhost")).then_some(name)
 }
 
-/// Characters that are not seen, steer others, or mean nothing (Unicode: Cc, Cf, Co, Cn of the
-/// specials, default ignorable).
+/// Returns true for characters that are invisible, affect others, or mean nothing (Unicode: Cc, Cf,
+/// Co, Cn of the specials, default ignorable).
 fn hidden(char: char) -> bool {
     char.is_control()
         || matches!(char,

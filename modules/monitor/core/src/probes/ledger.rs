@@ -1,6 +1,6 @@
-//! Totals of records that made room for others. The kernel's table of a probe is bounded, and any
-//! host on the network can make up stations. So when the table fills, inactive records are removed,
-//! and their values are added to their port: sums never sink.
+//! Totals of removed records. The kernel's table of a probe is bounded, and any host on the network
+//! can make up stations. So when the table fills, inactive records are removed, and their values
+//! are added to their port: sums never decrease.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -156,7 +156,7 @@ fn sort(devices: &mut [Device], by: SortArg) {
                 SortArg::Recent => device.last_seen,
                 SortArg::Latency | SortArg::Name => device.latency.as_ref().map_or(0, longest),
             };
-            // Of those that are alike there, the one that is busier inside.
+            // Of devices with equal values there, the busier one inside.
             let inside = match by {
                 SortArg::Rate => sum(device.lan.rate),
                 _ => 0,
@@ -183,7 +183,7 @@ fn longest(latency: &Latency) -> u64 {
     (wait * 1000.0) as u64
 }
 
-/// Returns the device's name, else its first address, else its hardware address.
+/// Returns the device's name, otherwise its first address, otherwise its hardware address.
 pub(crate) fn display_name(device: &Device) -> &str {
     let name = device.name.as_ref().filter(|name| !name.trim().is_empty());
     name.or(device.addresses.first()).unwrap_or(&device.mac)

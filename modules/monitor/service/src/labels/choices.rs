@@ -34,7 +34,7 @@ const LOST: &str = "device names from the page are lost";
 /// File of device labels.
 #[derive(Debug, Default)]
 pub struct Choices {
-    /// `None`: nothing is kept, and so nothing can be given.
+    /// `None`: labels are not stored, and so cannot be set.
     file: Option<persisted::Writer>,
     /// Problem found when reading the file, and a hint.
     found: Option<(String, &'static str)>,
@@ -43,9 +43,9 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads the labels: from this file, else from the default path, if this is the first network
-    /// namespace. Valid entries of a damaged file are used, and the file is set aside; a foreign
-    /// file is left alone.
+    /// Reads the labels: from this file, otherwise from the default path, if this is the first
+    /// network namespace. Valid entries of a damaged file are used, and the file is set aside; a
+    /// foreign file is left alone.
     pub fn open(file: Option<&Path>) -> (Self, BTreeMap<Mac, Label>) {
         let first = || (api::path::is_first() != Some(false)).then(|| PathBuf::from(FILE));
         let Some(path) = file.map(Path::to_owned).or_else(first) else {
@@ -229,7 +229,7 @@ mod tests {
             path.with_extension("damaged").exists() && !path.exists(),
             "put aside"
         );
-        // And written again: when weir stops, or soon.
+        // The labels are written again: when weir stops, or soon.
         choices.write_last(&given);
         assert_eq!(text(), format!("{HEADER}{good}"));
         fs::write(&path, format!("{HEADER}{good}{bad}")).expect("a file");

@@ -59,7 +59,7 @@ fn one(text: &mut Exposition, probe: &Probe) {
             text.line(&format!("{name}_total"), labels(), sum.count);
             continue;
         }
-        // For values in whole units, all values below a bound are at most one less than the bound.
+        // Values are whole units, so values below a bound are at most the bound minus one.
         let mut so_far = 0u64;
         for (at, number) in sum.buckets.iter().enumerate() {
             so_far = so_far.saturating_add(*number);

@@ -14,7 +14,7 @@ pub(super) struct ColumnLayout {
     pub(super) title: &'static str,
     /// Width that it takes at least.
     least: u16,
-    /// Width that it takes at most, where there is room to spare.
+    /// Maximum width, if there is room to spare.
     most: u16,
     /// Numbers keep to the right.
     pub(super) right: bool,

@@ -1,4 +1,5 @@
-//! Asks the daemon, in a thread of its own: an answer may take long, and keys do not wait for it.
+//! Queries the daemon, in a thread of its own: an answer may take long, and keys do not wait for
+//! it.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender};

@@ -10,7 +10,8 @@ use crate::commands::devices::through;
 /// Seconds that are kept.
 pub(super) const MINUTE: usize = 60;
 
-/// Devices of which samples are kept, the first of the answer: the busiest. Each takes half a KiB.
+/// Maximum number of devices with samples, the first of the answer: the busiest. Each takes half a
+/// KiB.
 const MOST: usize = 1024;
 
 /// Rates of both directions, kbit/s, rounded up: only 0 becomes 0.
@@ -68,7 +69,7 @@ impl Samples {
                 .or_insert_with(|| [None].into());
             set(minute, Sample::new(received, sent));
         }
-        // Forgotten when nothing of it is left, or when there are too many.
+        // Removed when no samples are left, or when there are too many devices.
         self.devices
             .retain(|_, minute| minute.iter().any(Option::is_some));
         if self.devices.len() > 2 * MOST {

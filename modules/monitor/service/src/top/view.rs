@@ -191,8 +191,8 @@ fn heading<C: Column, I: Clone + PartialEq>(
         pen.text(cell, look.title, bold, look.right);
         if column == place.sort {
             let title = u16::try_from(look.title.len()).unwrap_or(0);
-            // Before a title at the right, in the space between columns where it fills its own;
-            // behind a title at the left.
+            // Before a title at the right, in the space between columns if the title fills its own;
+            // after a title at the left.
             let at = if look.right {
                 x + width - title - 1
             } else {

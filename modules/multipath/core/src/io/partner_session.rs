@@ -62,7 +62,7 @@ pub enum SessionError {
             was revoked or has a newer line; check `weir multipath list` there"
     )]
     Unknown,
-    /// The partner speaks none of the versions of this side.
+    /// The partner does not support any version of this side.
     #[error(
         "the partner speaks versions {0} to {1}, but this weir speaks version {VERSION}: update the older side"
     )]
@@ -121,16 +121,16 @@ pub enum PartnerEvent<'a> {
     Connected(usize, &'a Welcome),
     /// This partner answers, while the session is with another.
     Reachable(usize),
-    /// No session was made with this partner.
+    /// No session could be made with this partner.
     Failed(usize, &'a SessionError),
     /// All partners were tried, and no session remains.
     Lost,
 }
 
 /// Keeps a session with one of these partners, for ever. A doubted session stays until another has
-/// been made, or all partners were tried. While the session is not with the first partner, that one
-/// is tried all the time; the others are tried at times, so that their state is known in advance.
-/// `lock`: its file.
+/// been made, or all partners were tried. While the session is not with the first partner, the
+/// first partner is tried all the time; the others are tried occasionally, so that their state is
+/// known in advance. `lock`: its file.
 pub async fn keep(
     whos: Vec<PartnerCandidate<'_>>,
     lock: &Path,

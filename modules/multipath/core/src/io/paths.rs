@@ -28,8 +28,8 @@ use routing::Routing;
 /// route. A lost path counts at once.
 const SETTLE: Duration = Duration::from_millis(30);
 /// Time for which a new path is a backup, before it is used like the others. If a connection gets a
-/// subflow while a thread reads from it, and data comes on the new subflow before the read is over,
-/// Linux 6.18 takes that data for the next in the stream (`__mptcp_flush_join_list` in
+/// subflow while a thread reads from it, and data arrives on the new subflow before the read is
+/// over, Linux 6.18 takes that data for the next in the stream (`__mptcp_flush_join_list` in
 /// net/mptcp/protocol.c; docs/limits.md); a backup carries none.
 const JOIN: Duration = Duration::from_millis(100);
 /// Pause after a failed reading.
@@ -212,7 +212,7 @@ impl Paths {
         twins.collect()
     }
 
-    /// Removes a path's subflows, or makes them again.
+    /// Removes a path's subflows, or creates them again.
     pub fn rest(&mut self, address: IpAddr, rests: bool) {
         let Some(uplink) = self
             .uplinks

@@ -5,8 +5,8 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A limited number of places. A user may take as many as are left for the others, and no more:
-/// half of all while it is the only one.
+/// A limited number of slots. A user may take as many as are left for the others: half of all while
+/// it is the only user.
 pub struct Places<K> {
     /// Number of places: the maximum, and the current limit.
     most: usize,
@@ -19,7 +19,7 @@ struct Taken<K> {
     of: HashMap<K, usize>,
 }
 
-/// A taken place; free again when dropped.
+/// A taken slot; free again when dropped.
 pub struct Place<'a, K: Copy + Eq + Hash> {
     places: &'a Places<K>,
     of: K,
@@ -39,7 +39,7 @@ impl<K: Copy + Eq + Hash> Places<K> {
         }
     }
 
-    /// Takes a place for this user, which may have no more than `most`, if one is left.
+    /// Takes a slot for this user, who may have at most `most`, if one is left.
     pub fn take(&self, of: K, most: usize) -> Option<Place<'_, K>> {
         let mut taken = self.lock();
         let own = taken.of.get(&of).copied().unwrap_or(0);

@@ -213,7 +213,7 @@ fn read_first(client: &TcpStream, first: &mut Vec<u8>) -> io::Result<()> {
     }
     first.reserve_exact(FIRST);
     match client.try_read_buf(first) {
-        // No bytes yet: perhaps the server speaks first.
+        // No bytes yet: perhaps the server sends first.
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
         _ => Ok(()),
     }

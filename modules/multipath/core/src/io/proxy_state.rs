@@ -191,7 +191,7 @@ impl ProxyState {
         let mut own: Vec<_> = own
             .filter(|own| partner.is_some_and(|p| same(&own.address, &p)))
             .collect();
-        // Paths that do not answer come last: their state may be old. Metered ones come behind free
+        // Paths that do not answer come last: their state may be old. Metered paths come after free
         // ones; of equal paths, those that strip MPTCP come last, as the first subflow negotiates
         // it, and a connection would stay on it alone.
         own.sort_by_key(|own| {
@@ -380,7 +380,8 @@ impl ProxyState {
             (now, None) => now.is_some(),
             (None, _) => false,
         };
-        // If connections may go directly, none waits for a partner that is known to be away.
+        // If connections may go directly, no connection waits for a partner that is known to be
+        // unreachable.
         let lost = async {
             match self.falls_back() {
                 true => drop(reached.wait_for(|reached| !reached).await),
@@ -452,7 +453,7 @@ impl ProxyState {
         lock(&self.stripped).insert(address, Instant::now());
     }
 
-    /// Returns true if the path from this address was lately seen to strip MPTCP.
+    /// Returns true if a recent observation showed that the path from this address strips MPTCP.
     pub(super) fn strips(&self, address: IpAddr) -> bool {
         let seen = lock(&self.stripped).get(&address).copied();
         seen.is_some_and(|seen| seen.elapsed() < STRIPPED)
@@ -464,8 +465,9 @@ impl ProxyState {
         self.wanted.notify_one();
     }
 
-    /// Requests a new session, as the partner seems not to know this one any more, or is not
-    /// reached. Such signs are not authenticated: so the session stays until another has been made.
+    /// Requests a new session, as the partner seems not to know this one any more, or is
+    /// unreachable. Such signs are not authenticated, so the session stays until another has been
+    /// made.
     pub(super) fn doubt(&self, meeting: &Arc<ActiveSession>) {
         let present = self.meeting.borrow().clone();
         if present.is_some_and(|present| Arc::ptr_eq(&present, meeting)) {

@@ -336,7 +336,7 @@ impl Control {
     /// Stops using paths by which the partner does not answer, and returns to them.
     fn heed(&self, paths: &mut Paths) {
         paths.hint(self.share.hints());
-        // The path that takes over is announced before the other one is gone.
+        // Announces the path that takes over before the other path disappears.
         self.reserve.keep(paths);
         for address in self.anew.take() {
             paths.renew(address);

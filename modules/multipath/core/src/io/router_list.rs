@@ -1,11 +1,11 @@
 //! The list of the routers that a partner was paired with, as text. Pure.
 //!
-//! A line is a router: `ID NAME`, followed by optional fields, each behind a tab.
-//! `tcp/8022,udp/51820` are its ports. `#7` is its place, which determines its addresses in the
-//! tunnel. `key:` and 43 characters is its own key, once it has come: no other router can use its
-//! line from then on. `most:500` is the most connections that it may have. A revoked router is
-//! `revoked ID NAME` with its place: neither its key nor its place is given to another. All other
-//! lines are the user's own.
+//! A line is a router: `ID NAME`, followed by optional fields, each after a tab.
+//! `tcp/8022,udp/51820` are its ports. `#7` is its index, which determines its addresses in the
+//! tunnel. `key:` and 43 characters is its own key, after its first connection: from then on no
+//! other router can use its line. `most:500` is its maximum number of connections. A revoked router
+//! is `revoked ID NAME` with its index: no other router gets its key or its index. All other lines
+//! are the user's own.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,7 +24,7 @@ const KEY: &str = "key:";
 /// Prefix of the most connections of a router.
 const MOST: &str = "most:";
 
-/// Stands for a key that cannot be read: no router has it, so that none can take its place.
+/// Placeholder for an unreadable key: no router has it, so no router can take over the line.
 const NOBODY: PublicKey = PublicKey([0; 32]);
 
 /// A router paired with the partner.
@@ -43,7 +43,7 @@ pub struct RouterEntry {
     pub router: Option<PublicKey>,
     /// Maximum number of connections; `None`: as many as the others leave free.
     pub max_connections: Option<u32>,
-    /// The router may not come any more.
+    /// True if the router may no longer connect.
     pub is_revoked: bool,
 }
 
@@ -207,8 +207,8 @@ impl RouterList {
         places.max().map_or(0, |most| most.saturating_add(1))
     }
 
-    /// Returns a place for a new router, of so many: one that no router had; else one of a deleted
-    /// line; else that of the router that was revoked first.
+    /// Returns an index for a new router, below `places`: one that no router had; otherwise one of
+    /// a deleted line; otherwise that of the router that was revoked first.
     fn vacant(&mut self, places: usize) -> usize {
         let next = self.next();
         if next < places {
@@ -361,7 +361,7 @@ mod tests {
         roll.add(id(3), "3", &[], 5);
         roll.add(id(4), "4", &[], 5);
         assert_eq!(places(&roll), named(&[("2", 2), ("3", 3), ("4", 4)]));
-        // All places are taken: the routers that were revoked first have lost theirs.
+        // All indexes are taken: the routers that were revoked first have lost theirs.
         roll.add(id(5), "5", &[], 5);
         roll.add(id(6), "6", &[], 5);
         assert_eq!(places(&roll)[3..], named(&[("5", 1), ("6", 0)]));

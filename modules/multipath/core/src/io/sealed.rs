@@ -83,7 +83,7 @@ async fn seal(
                 give_back(&TO_SEAL, buffer);
                 let mut last = Vec::with_capacity(OVERHEAD);
                 sealer.end(&mut last);
-                // As in `pump`: a side that is gone needs no end.
+                // As in `pump`: a disconnected side needs no end.
                 if write(to, &last).await.is_ok() {
                     let _ = SockRef::from(to).shutdown(Shutdown::Write);
                 }

@@ -42,10 +42,10 @@ pub enum SecretError {
     Random,
 }
 
-/// Reads a secret; makes the file if it is missing.
+/// Reads a secret; creates the file if missing.
 ///
 /// # Errors
-/// The file cannot be read or made, or other users can read it.
+/// The file cannot be read or created, or other users can read it.
 pub(super) fn keep(path: &Path) -> Result<[u8; 32], SecretError> {
     match read(path)? {
         (secret, false) => Ok(secret),

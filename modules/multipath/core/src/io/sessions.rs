@@ -25,11 +25,11 @@ use crate::traffic_policy::Ports;
 use member::Counts;
 use once::Once;
 
-/// Used sessions kept per router: after it lost power a few times, the oldest is surely gone.
+/// Number of used sessions per router: after several power failures, the oldest is surely unused.
 const OF_ONE: usize = 4;
 /// Unused sessions kept per router. They may be replays of recorded handshakes, by an attacker
-/// without a key: so none displaces a used session, and the router has some time until it opens a
-/// connection.
+/// without a key: so an unused session displaces no used one, and the router has some time until it
+/// opens a connection.
 const PENDING: usize = 64;
 /// A router whose line is missing this long was deleted: editors may write the list in steps.
 const MISSING: Duration = Duration::from_secs(1);
@@ -41,7 +41,8 @@ const IDLE: Duration = Duration::from_secs(24 * 3600);
 /// Shortest interval of warnings about a refused router.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A router with another session used this lately has renewed its keys, and did not come back.
+/// A router that used another session this recently has renewed its keys, and does not return to
+/// the old one.
 const RENEWED: Duration = Duration::from_secs(60);
 
 struct Entry {
@@ -272,7 +273,7 @@ impl Sessions {
         self.master.identity()
     }
 
-    /// Returns true if a router may come with its line: the line is new and from now on reserved
+    /// Returns true if a router may connect with its line: the line is new and from now on reserved
     /// for this router, or was already its own, or had no router with a key of its own.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use super::limits;
 /// Receive buffer of datagrams, bytes.
 const DATAGRAMS: usize = 4 << 20;
 /// Bytes that a connection over several paths may hold until they are in order, at most, and as a
-/// share of memory, which is Linux's own default: more than a sender has under way. The kernel
+/// share of memory, which is Linux's own default: more than a sender has in flight. The kernel
 /// (6.18) believes an idle subflow's old window, which is wider than the present one; bytes beyond
 /// its end are dropped after they were acknowledged, and retransmitted by timer, 32 kB each 200 ms
 /// (`MPTcpExtNoDSSInWindow`). So the window's end should be out of reach.
@@ -26,9 +26,9 @@ const WINDOW: u64 = 16 << 20;
 const WINDOWS: u64 = 128;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// Keepalive: silence before the first probe, interval, and probes. It must come before NAT on the
-/// way forgets the connection (RFC 5382 asks for two hours and four minutes; home routers and
-/// mobile networks have been seen to forget after five).
+/// Keepalive: silence before the first probe, interval, and probes. Keepalive must come before NAT
+/// on the path forgets the connection (RFC 5382 requires two hours and four minutes; some home
+/// routers and mobile networks forget after five minutes).
 const IDLE: Duration = Duration::from_secs(240);
 const AGAIN: Duration = Duration::from_secs(15);
 const TRIES: u32 = 6;
@@ -148,7 +148,7 @@ pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
-    // As much as the kernel permits: datagrams beyond that are lost while the thread is busy.
+    // As much as the kernel permits: further datagrams are lost while the thread is busy.
     let _ = socket.set_recv_buffer_size(DATAGRAMS);
     keep_length(&socket)?;
     socket.bind(&address.into())?;

@@ -57,10 +57,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a folder; makes it if missing.
+    /// Opens a folder; creates it if missing.
     ///
     /// # Errors
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let mut builder = fs::DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(folder);
@@ -95,11 +95,11 @@ impl Store {
         move |source| StoreError::File { path, source }
     }
 
-    /// Reads the partner's master key; makes it if missing.
+    /// Reads the partner's master key; creates it if missing.
     ///
     /// # Errors
-    /// The key cannot be read or made, or others can read it; or it is gone, and routers were
-    /// paired with it.
+    /// The key cannot be read or created, or others can read it; or the key is missing, and routers
+    /// were paired with it.
     pub fn master(&self) -> Result<Master, StoreError> {
         let path = self.folder.join("key");
         // A new key would silently invalidate the lines of all routers.
@@ -179,11 +179,11 @@ impl Store {
         self.folder.join("serving")
     }
 
-    /// Locks the folder for a partner, for as long as the result is kept. The kernel unlocks it
+    /// Locks the folder for a partner, until the result is dropped. The kernel unlocks the folder
     /// when the process is killed.
     ///
     /// # Errors
-    /// The file cannot be made, or another partner serves.
+    /// The file cannot be created, or another partner serves.
     pub fn serve(&self) -> Result<Serves, StoreError> {
         let mut tries = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Threads, each with an event loop of its own: connections stay where they were accepted.
+//! Threads, each with an event loop of its own: connections stay in the thread that accepted them.
 
 use std::future::Future;
 use std::io;

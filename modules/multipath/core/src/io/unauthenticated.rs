@@ -161,7 +161,7 @@ impl Taken {
     fn turn_out(&mut self, of: Option<Prefix>) {
         let most = || {
             let all = self.of.iter();
-            // Of several with as many, the one with the oldest connection.
+            // Of several households with equal numbers, the one with the oldest connection.
             let most = all.max_by_key(|(_, all)| (all.len(), std::cmp::Reverse(all.first())));
             most.map(|(of, _)| *of)
         };
@@ -274,7 +274,7 @@ mod tests {
         let mut crowd: Vec<_> = (0..200).map(|at| arrivals.come(address(3, at))).collect();
         assert_eq!(staying(&mut crowd), 64);
         assert!(stays(&mut known));
-        // A known address cannot take all of their places either.
+        // A known address cannot take all slots of known addresses either.
         let mut greedy: Vec<_> = (0..40).map(|_| arrivals.come(address(2, 1))).collect();
         assert!(!stays(&mut known), "the oldest of its own");
         assert_eq!(staying(&mut greedy), 32);

@@ -62,7 +62,7 @@ impl Kind {
 pub enum Order {
     /// At once.
     Free,
-    /// At once, but for second copies. Numbered over the whole tunnel.
+    /// Delivered at once, except for second copies. Numbered over the whole tunnel.
     Once(u32),
     /// Delivered when all packets before it in its lane arrived, or are lost.
     Lane {

@@ -2,7 +2,7 @@
 //!
 //! A stamp of the other end, subtracted from the local time, is the one-way delay plus the
 //! difference of the two clocks. That difference is equal for all paths between the two ends: so
-//! lags compare paths with one another, and a path with its past, but say nothing alone.
+//! lags compare paths with one another, and a path with its past, but a single lag has no meaning.
 
 use super::body::Micros;
 

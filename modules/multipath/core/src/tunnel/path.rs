@@ -1,9 +1,9 @@
 //! State of a path, from its probes: health, round trip, and capacity.
 //!
-//! Each end probes for itself, and judges its own sending by the answers. A path with an answer
-//! overdue is *suspect*: its packets go by another path as well. After [`MISSING`] more it is
-//! *down*. The first answer brings it up again; but a path that falls again and again has to answer
-//! for longer and longer before.
+//! Each end probes independently, and estimates its own sending by the answers. A path with an
+//! answer overdue is *suspect*: its packets go by another path as well. After [`MISSING`] more
+//! missing answers the path is *down*. The first answer brings it up again; but a path that fails
+//! repeatedly has to answer for longer and longer before.
 
 use std::collections::VecDeque;
 

@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use super::body::Micros;
 use crate::derive;
 
-/// Limit of datagrams to unproved addresses: at once, and then one each so often, microseconds, for
-/// all paths of a session. Sixteen paths that come at once take up to four each.
+/// Limit of datagrams to unproved addresses: an initial number, and then one each so often,
+/// microseconds, for all paths of a session. Sixteen paths that begin at once use up to four each.
 const AT_ONCE: Micros = 64;
 const EACH: Micros = 10_000;
 /// Interval of challenges to an address, microseconds.

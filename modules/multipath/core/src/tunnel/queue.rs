@@ -281,8 +281,8 @@ mod tests {
         }
     }
 
-    /// Offers so many packets of 912 bytes (1000 with all) each millisecond; gives how many left,
-    /// and the longest wait of the second half.
+    /// Offers so many packets of 912 bytes (1000 with headers) each millisecond; returns the number
+    /// of sent ones, and the longest wait of the second half.
     fn run(rate: u64, offered: u64, milliseconds: u64) -> (u64, Micros) {
         let (mut queue, mut pool) = (Queue::default(), Pool::default());
         let (mut left, mut longest) = (0, 0);

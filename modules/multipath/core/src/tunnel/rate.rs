@@ -20,10 +20,10 @@ pub const HIGH: Micros = 15_000;
 const STANDS: Micros = 2_000_000;
 /// As above, after a fall to less than half: the effect of a machine that was busy for a moment.
 const DOUBTED: Micros = 300_000;
-/// A queue that takes more holding back, and the longest time of it, microseconds.
+/// A queue that requires more slowing down, and its longest duration, microseconds.
 const DEEP: Micros = 100_000;
 const LONGEST_DRAIN: Micros = 400_000;
-/// Time for which a queue of others is taken as given, microseconds.
+/// Time for which the queue of other senders is accepted, microseconds.
 const FOREIGN: Micros = 5_000_000;
 /// Loss beyond the usual that shows too high a rate, per mille; loss of fewer packets is not
 /// significant.

@@ -11,7 +11,8 @@ use super::queue::Pool;
 use super::schedule::PATHS;
 use crate::Window;
 
-/// Lanes known at once; bytes held at once, over all; numbers a packet may be ahead.
+/// Maximum number of known lanes; of held bytes, over all lanes; of numbers that a packet may be
+/// ahead.
 const LANES: usize = 256;
 const OCTETS: usize = 1_048_576;
 const AHEAD: u64 = 4096;

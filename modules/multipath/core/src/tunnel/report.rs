@@ -10,7 +10,7 @@ use super::settings::PathSettings;
 /// Reason to refuse a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PacketError {
-    /// Not a whole IPv4 or IPv6 packet.
+    /// The data are not a complete IPv4 or IPv6 packet.
     #[error("not a complete IP packet")]
     NoPacket,
     /// Packet longer than the paths take.

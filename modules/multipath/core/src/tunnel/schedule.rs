@@ -209,9 +209,9 @@ impl Schedule {
         flow.number
     }
 
-    /// Decides whether a path takes shared packets, of so many bytes, and returns how much longer
-    /// they may wait because paths differ, microseconds. A slower path helps if the fastest one
-    /// would deliver the last of them later.
+    /// Decides whether a path takes shared packets, of `octets` bytes, and returns how much longer
+    /// the packets may wait because paths differ, microseconds. A slower path helps if the fastest
+    /// one would deliver the last packet later.
     pub fn takes(&self, path: u8, views: &[View], octets: u64, now: Micros) -> Option<Micros> {
         let best = views.iter().map(|view| view.rank).min()?;
         let view = views.iter().find(|view| view.path == path)?;

@@ -187,7 +187,7 @@ pub(super) fn print_line(line: &Pairing, code: bool, output: &mut Output<'_>) ->
     let line = line.to_string();
     output.line(&line)?;
     if code {
-        // A line holds a name of at most 253 letters, which always fits.
+        // A line contains a name of at most 253 letters, which always fits.
         for row in qr::rows(&line, output.has_colour()).unwrap_or_default() {
             output.line(&row)?;
         }

@@ -54,7 +54,7 @@ pub fn run(args: &PathsArgs, output: &mut Output<'_>) -> Result<(), Error> {
         let took = at.elapsed().as_secs_f64();
         at = Instant::now();
         if output.is_terminal() {
-            // To the upper left corner, and nothing below.
+            // Moves to the upper left corner, and clears the screen.
             output.raw().write_all(b"\x1b[H\x1b[2J")?;
         }
         print(&now, Some((&told, took)), output)?;

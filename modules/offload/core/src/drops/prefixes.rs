@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(found.prefixes.len(), 1);
         assert_eq!(found.prefixes[0].0.to_string(), "192.0.2.0/24");
         assert_eq!(found.left_out, 2);
-        // With time-outs, the end of the last range may have gone a moment before.
+        // With timeouts, the end of the last range may have expired a moment before.
         let timed = set(
             set_flags::INTERVAL | set_flags::TIMEOUT,
             &[("224.0.0.0", false)],

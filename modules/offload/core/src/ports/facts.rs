@@ -38,7 +38,7 @@ pub struct PortFacts {
     pub driver: String,
     /// [`xdp`] bits; `None` where the kernel has no `netdev` family to ask.
     pub xdp_features: Option<u64>,
-    /// VLAN tags that it takes off in hardware; none where that cannot be read.
+    /// VLAN tags that the device strips in hardware; unset if unknown.
     pub hidden_tags: HiddenTags,
     /// The tag that frames of a switch's ports have here, in the kernel's words; of a conduit only.
     pub tagging: Option<String>,

@@ -35,7 +35,8 @@ impl<'a> Members<'a> {
         let mut bridges: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for link in self.devices.values().map(|device| device.link) {
             let master = link.master.and_then(|master| self.devices.get(&master));
-            // A bridge floods nothing to a member that is down. Once it is up, weir plans again.
+            // A bridge floods nothing to a member that is down. When the member comes up, weir
+            // plans again.
             if let Some(bridge) = master.filter(|m| m.link.kind == "bridge" && link.up) {
                 let members = bridges.entry(bridge.link.index).or_default();
                 members.push(link.index);

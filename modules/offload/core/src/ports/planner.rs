@@ -16,8 +16,8 @@ const ETHERNET: u16 = 1;
 /// ARPHRD_LOOPBACK.
 const LOOPBACK: u16 = 772;
 
-/// Kinds of devices (IFLA_INFO_KIND) that are Ethernet and can be taken as they are. The empty kind
-/// is hardware.
+/// Kinds of devices (IFLA_INFO_KIND) that are Ethernet and need no special treatment. The empty
+/// kind is hardware.
 const PLAIN_KINDS: [&str; 4] = ["", "veth", "tun", "dsa"];
 /// Kinds that are forwarded at the devices below.
 const UPPER_KINDS: [&str; 4] = ["vlan", "bridge", "vrf", "dsa"];
@@ -30,7 +30,8 @@ const HARMLESS_ABOVE: [&str; 9] = [
 /// The kind of device that encrypts frames.
 const MACSEC: &str = "macsec";
 
-/// A bridge must remember a station for so many re-proofs: each shows the kernel one frame of it.
+/// Number of re-proofs for which a bridge must remember a station: each shows the kernel one frame
+/// of the station.
 const AGEING_REPROOFS: u64 = 3;
 
 /// Tags of switches that the packet path knows.
@@ -433,7 +434,7 @@ impl<'a> Router<'a> {
         } else if !forwards {
             Some(PortReason::NotForwarding)
         } else if device.foreign_xdp() && wish != Hook::Tc {
-            // At TC weir comes after it, as the kernel does.
+            // At TC weir comes after the foreign program, as the kernel does.
             Some(PortReason::ForeignXdp)
         } else {
             None

@@ -76,17 +76,17 @@ pub enum PortReason {
     Asking(String),
     /// Not straight from XDP: a qdisc that frames must not bypass.
     Queue(String),
-    /// Not straight from XDP: frames from elsewhere may come faster, and no qdisc would keep the
-    /// queue short.
+    /// Not straight from XDP: frames from elsewhere may arrive faster, and no qdisc would limit the
+    /// queue.
     Slower {
-        /// Mbit/s, where it is known.
+        /// Mbit/s, if known.
         speed: Option<u32>,
         /// Name of the port that may be faster.
         than: String,
         /// Speed of the port in Mbit/s, if known.
         its: Option<u32>,
     },
-    /// Not straight from XDP: the driver does not take frames of other devices, or not now.
+    /// Not straight from XDP: the driver does not accept frames of other devices, or not now.
     NoRings,
     /// Not straight from XDP: the other end of a veth device would not fetch them.
     PeerSleeps,

@@ -309,7 +309,7 @@ impl Area {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Areas {
     ways: Vec<Area>,
-    /// Also from where the traffic is left alone.
+    /// Include areas whose traffic is not forwarded.
     aside: bool,
 }
 

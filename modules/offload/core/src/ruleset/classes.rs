@@ -207,7 +207,8 @@ const TABLE: &[Row] = &[
     ("statement", &["log"], Each(Kind::Log)),
     ("statement", &["queue"], Each(Kind::Queue)),
     ("statement", &["dup"], Each(Kind::Duplicate)),
-    // Packets of these rules come to a socket of this router, or are adjusted: never taken over.
+    // Packets of these rules go to a socket of this router, or are adjusted: weir never forwards
+    // them.
     ("statement", &["tproxy"], Noted(Kind::Tproxy)),
     ("statement", &["synproxy"], Noted(Kind::Synproxy)),
     (

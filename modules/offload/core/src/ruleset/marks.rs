@@ -54,7 +54,7 @@ impl Marks {
         let zero = values == [0] && !negated;
         let empty = self.empty.iter().filter(|bits| zero && *bits & !mask == 0);
         let bits = empty.fold(mask & self.same, |all, bits| all | bits);
-        // If not all bits match, nothing is known of some of them.
+        // If not all bits match, some of them are unknown.
         (bits != 0 && (!negated || bits == mask)).then(|| MarkTest {
             mask: bits,
             values: values.iter().map(|value| value & bits).collect(),
@@ -143,7 +143,7 @@ impl Marks {
         }
         let left = left.into_iter().map(|(mut here, unlike)| {
             if let Some(bits) = unlike {
-                // So all that is said of their being 0 holds.
+                // So all facts about zero bits hold.
                 let known = now.with_same().filter(|known| bits & !known == 0);
                 here.empty.extend(known.chain([bits]));
             }

@@ -102,7 +102,7 @@ pub fn declare(root: &mut Value, kept: &[ElementStatements]) {
             continue;
         };
         let statement = |name: &String| {
-            // In nft's words.
+            // Converts the name to nft's.
             let name = match name.as_str() {
                 "connlimit" => "ct count",
                 "last" => "counter",

@@ -95,7 +95,7 @@ type Add<'a, 'f> = &'f mut dyn FnMut(Kind, &'a Value, bool);
 /// `add`: true for a condition.
 fn statement_sights<'a>(statement: &'a Value, kept: Kept<'a, '_>, add: Add<'a, '_>) {
     let Some((name, inner)) = single(statement) else {
-        // A verdict without more, such as `"accept"`, or nothing that is known.
+        // A verdict alone, such as `"accept"`, or an unknown statement.
         let known = statement
             .as_str()
             .is_some_and(|name| class("statement", name) == Class::Constant);

@@ -124,7 +124,8 @@ pub fn silent_in(root: &Value) -> Result<UnreportedConditions, RulesetError> {
         }
         _ => None,
     }));
-    // A connection is made with it, be it by a rule that established packets do not come to.
+    // The statement applies when a connection begins, even in a rule that established packets do
+    // not reach.
     let needed: Vec<&str> = EVENTS
         .into_iter()
         .chain(ASKED.into_iter().filter_map(|(event, words)| {
@@ -211,7 +212,7 @@ fn says(value: &Value, words: &[&str]) -> bool {
 struct Declared {
     /// Elements may time out.
     times: bool,
-    /// After so many seconds, where nothing else is said.
+    /// Default timeout in seconds.
     timeout: Option<u64>,
     /// True if its values are verdicts, and are not listed.
     leads: bool,
@@ -247,8 +248,8 @@ fn declared(objects: &[Value]) -> HashMap<Key<'_>, Declared> {
     found
 }
 
-/// Calls for each statement that writes a set or map: its name, and for how long elements are
-/// refreshed: `None` where they are not, `Some(None)` where the declaration says.
+/// Calls for each statement that writes a set or map, with the name and the time for which elements
+/// are refreshed: `None`: not refreshed, `Some(None)`: as declared.
 fn writes<'a>(value: &'a Value, call: &mut dyn FnMut(&'a str, Option<Option<u64>>)) {
     match value {
         Value::Object(map) => {

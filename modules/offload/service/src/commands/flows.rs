@@ -83,7 +83,7 @@ enum SortArg {
 
 const WATCH_LIMIT: u32 = 20;
 const FOLLOW_EVERY: Duration = Duration::from_secs(1);
-/// Cursor to the upper left, and nothing below it (ECMA-48 CUP, ED).
+/// Moves the cursor to the upper left, and clears the screen (ECMA-48 CUP, ED).
 const CLEAR: &str = "\x1b[H\x1b[J";
 
 impl FlowsArgs {

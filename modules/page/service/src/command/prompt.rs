@@ -25,7 +25,7 @@ enum Key {
 }
 
 impl Line {
-    /// Takes one byte. Keeps at most one byte beyond `most`, so that an overlong line is still
+    /// Handles one byte. Keeps at most one byte beyond `most`, so that an overlong line is still
     /// recognised.
     fn key(&mut self, octet: u8, most: usize) -> Key {
         match octet {

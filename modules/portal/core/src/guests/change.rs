@@ -20,7 +20,7 @@ pub enum Change {
     Block(Mac),
     /// Connections of this address end.
     EndConnections(IpAddr),
-    /// A voucher is to be kept as it is now.
+    /// Persist the present state of a voucher.
     Persist(Box<Voucher>),
 }
 

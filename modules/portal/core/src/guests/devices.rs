@@ -7,8 +7,8 @@ use kernel::Mac;
 
 use super::change::Change;
 
-/// Addresses that one device has at most: IPv6 addresses that change; a repeater has those of all
-/// behind it.
+/// Maximum number of addresses of one device: IPv6 addresses change, and a repeater has those of
+/// all devices behind it.
 pub(super) const ADDRESSES: usize = 64;
 
 /// Admitted device.
@@ -79,7 +79,7 @@ impl Devices {
 
     /// Gives a device an address. Returns whether the device is one of these.
     pub fn place(&mut self, mac: Mac, address: IpAddr, out: &mut Vec<Change>) -> bool {
-        // Any address can go: an address in use is seen again.
+        // Any address may be removed: an address in use is observed again.
         if let Some(guest) = self.guests.get(&mac)
             && guest.addresses.len() >= ADDRESSES
             && let Some(old) = guest.addresses.first().copied()

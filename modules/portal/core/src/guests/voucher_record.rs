@@ -1,9 +1,9 @@
 //! State of a known voucher: its used time and bytes.
 //!
-//! The time of some vouchers passes only while one of their devices is on-line, that is, while
-//! packets go to or from a device. The kernel has no such timer. It gets the whole remaining time
-//! whenever the voucher pauses or resumes, and from time to time during a pause, so that the
-//! kernel's timeout does not expire.
+//! The time of some vouchers passes only while one of their devices is online, that is, while
+//! packets go to or from a device. The kernel has no such timer. The kernel gets the whole
+//! remaining time whenever the voucher pauses or resumes, and from time to time during a pause, so
+//! that the kernel's timeout does not expire.
 
 use kernel::Mac;
 
@@ -13,7 +13,7 @@ use crate::keys::PublicKey;
 use crate::notes::{self, Note};
 use crate::voucher::{RemoteNote, State, User, Voucher};
 
-/// Bytes of a voucher that may be used without a write, at most; less for small vouchers: a
+/// Maximum bytes of a voucher that may be used without a write; less for small vouchers: a
 /// sixteenth of the limit. Flash wears out; unwritten bytes are granted again after a power
 /// failure.
 const UNNOTED: u64 = 16 << 20;
@@ -152,7 +152,7 @@ impl Record {
                 self.since = None;
                 out.push(self.persist_change(now));
             }
-            // Before half of it is gone, but not all the time.
+            // Before half of the time has passed, but not all the time.
             None if self.rests() => {
                 let half = self.left(now).map_or(Millis::MAX, |left| left / 2);
                 if now.saturating_sub(self.told_at) < half.max(SPARE / 2) {

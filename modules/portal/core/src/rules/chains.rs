@@ -32,8 +32,8 @@ const REFUSE: &str = "
     reject with icmpx admin-prohibited";
 
 /// New connections are checked for device and address, others for the address. Packets of an
-/// admitted device with an unknown address are dropped, so that the device sends them again:
-/// programs do not connect again after a refusal.
+/// admitted device with an unknown address are dropped, so the device retransmits them: after a
+/// refusal, programs would not connect again.
 const FROM_GUESTS: &str = "
     iifname @open return
     limit name ether saddr map @up drop

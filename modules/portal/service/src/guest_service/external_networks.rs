@@ -50,8 +50,8 @@ impl Ways {
 }
 
 impl ExternalNetworks {
-    /// Returns true if an address lies outside: it is not an address of this router, in none of the
-    /// router's own networks, and the route to it is the one to the Internet.
+    /// Returns true if an address is outside: not an address of this router, not in the router's
+    /// own networks, and routed to the Internet.
     pub fn holds(&mut self, address: IpAddr, router: &Router) -> bool {
         if router.core.addresses().any(|own| own.address == address) {
             return false;

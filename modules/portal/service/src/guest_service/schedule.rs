@@ -11,7 +11,7 @@ use portal_core::page::GuestProblem;
 use portal_core::schedule::{LocalTime, Mode, Schedule};
 use tracing::info;
 
-/// Seconds since 1970 before which a clock is wrong (2024): no schedule holds as long as it is.
+/// Seconds since 1970 before which a clock is wrong (2024): then no schedule applies.
 pub(super) const BUILT: u64 = 1_704_067_200;
 /// Seconds by which a clock may move without having been set.
 const STEADY: u64 = 2;

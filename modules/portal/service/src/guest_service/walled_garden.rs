@@ -46,7 +46,7 @@ const TOGETHER: Duration = Duration::from_millis(250);
 const MOST_OPEN: usize = 1024;
 /// Answers that are remembered until they are understood.
 const MOST_SAID: usize = 64;
-/// Names of which was said that nothing is opened for them.
+/// Maximum number of logged names for which nothing is opened.
 const MOST_TOLD: usize = 64;
 /// An address to which a connection runs stays open for so many times the usual time.
 const HELD: u32 = 12;

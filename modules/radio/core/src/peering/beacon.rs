@@ -12,7 +12,7 @@ use super::element::{Element, VENDOR_ELEMENT};
 const HEADER: usize = 24;
 /// Timestamp, interval, capabilities.
 const FIXED: usize = 12;
-/// The kernel takes no more (`NL80211_MAX_SUPP_RATES`).
+/// The kernel accepts at most this many (`NL80211_MAX_SUPP_RATES`).
 const MOST_RATES: usize = 32;
 /// Numbers from here on are not rates, but required capabilities of a station (9.4.2.3).
 const SELECTORS: u8 = 122;

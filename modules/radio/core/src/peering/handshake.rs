@@ -35,7 +35,7 @@ pub enum HandshakeError {
     /// The message is cut short.
     #[error("a message of {0} bytes is too short")]
     Short(usize),
-    /// Not made with the secret and the key, or for another place and time.
+    /// The message was not made with the secret and the key, or is for another place and time.
     #[error("invalid proof")]
     Proof,
     /// The system has no random numbers.

@@ -409,7 +409,7 @@ impl Machine {
         }
     }
 
-    /// Says again that this side is through, until the other says so, too.
+    /// Sends the confirmation again, until the other side has confirmed, too.
     fn confirm(&mut self, now: u64, out: &mut Vec<Action>) {
         let own = self.settings.own;
         for (mac, peer) in self.nodes.iter_mut() {

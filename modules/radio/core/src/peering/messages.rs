@@ -19,7 +19,7 @@ pub enum Event<'a> {
     Counted(Mac, Option<(u64, u32)>),
     /// The access point is on another channel.
     Channel(u32),
-    /// Nothing else did.
+    /// No other event happened.
     Tick,
 }
 
@@ -48,7 +48,7 @@ pub enum Action {
     Remove(Mac, String, EndReason),
     /// Start or stop receiving action frames.
     Listen(bool),
-    /// All keys are forgotten: say so in the beacon, by another instance.
+    /// All keys are lost: announce another instance in the beacon.
     Renew,
 }
 

@@ -11,8 +11,8 @@ pub const AGAIN: [u64; 2] = [200, 5_000];
 /// Interval between repeated confirmations of a handshake, and their end, milliseconds.
 /// A slow processor, with other work before it, took two seconds to answer.
 pub const CONFIRM: [u64; 2] = [100, 3_000];
-/// A hello is answered no more often than this, milliseconds: one that is recorded and said again
-/// does not disturb a handshake that is under way.
+/// Minimum time between two answers to hellos, milliseconds: a recorded and repeated hello does not
+/// disturb a handshake in progress.
 pub const PAUSE: u64 = 150;
 /// Limit of invalid answers to one hello: each costs two multiplications, and anyone can send some.
 pub const WRONG: u32 = 8;
@@ -67,7 +67,7 @@ pub enum CallState {
     },
 }
 
-/// A hello that was said, and is said again as it is: an answer to the first is one to all.
+/// A sent hello, which is repeated unchanged: an answer to the first is an answer to all.
 #[derive(Debug)]
 pub struct SentHello {
     /// This side of the handshake.

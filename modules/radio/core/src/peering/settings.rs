@@ -19,15 +19,15 @@ pub struct Settings {
     pub admit: i32,
     /// A peer whose mean signal is below this value is removed, dBm.
     pub release: i32,
-    /// Without a beacon for so long, a peer is gone.
+    /// Time without a beacon after which a peer has left.
     pub silent: u64,
-    /// Without a frame from it for so long, too: each says something every second.
+    /// Time without a frame after which a peer has left, too: each peer sends every second.
     pub inactive: u64,
     /// Number of unacknowledged frames between two readings that ends a silent peer, too.
     pub failed: u32,
     /// A key is in use for so long.
     pub rekey: u64,
-    /// Only these may be peers; none: all who prove the secret.
+    /// Only these nodes may be peers; empty: all nodes that prove the secret.
     pub allow: Vec<Mac>,
     /// Nodes that may not become peers.
     pub deny: Vec<Mac>,

@@ -10,8 +10,9 @@ use super::stations::{StationState, Stations};
 use super::tally::Verdict;
 use failed_levels::FailedLevels;
 
-/// Rate control takes so long to find its rates after power rose or something came between, ms: its
-/// windows have 50 ms (net/mac80211/rc80211_minstrel_ht.c), and it tries others now and then.
+/// Time that rate control needs to find its rates after power rose or conditions changed, ms: its
+/// windows have 50 ms (net/mac80211/rc80211_minstrel_ht.c), and rate control tries others
+/// occasionally.
 const CLIMB: u64 = 1000;
 /// After the throughput of a station fell, powers are chosen with care for this time, ms.
 const RESTLESS: u64 = 8000;
@@ -24,17 +25,17 @@ const SURE: f64 = 0.04;
 const CALM: u32 = 5;
 /// Maximum number of levels of one step down: while nothing fails, steps double.
 const FARTHEST: usize = 4;
-/// If a trial loses next to nothing, this number of standard errors suffices: a chance result shows
-/// while the level is held.
+/// If a trial loses almost nothing, this number of standard errors suffices: the error shows while
+/// the level is held.
 const LIKELY: f64 = 0.7;
-/// A station that is loud loses where it does by so many.
+/// Standard errors that prove a loss for a station with a strong signal.
 const SURELY: f64 = 2.5;
 /// If the standard error of a comparison exceeds this share, a failure by no more than the error
 /// proves little,
 const DIM: f64 = 0.08;
 /// and the level is tried again after this part of the time.
 const SOON: u64 = 4;
-/// A held level is judged over this number of watches.
+/// Number of watches for the judgement of a held level.
 const LONG: u32 = 10;
 
 /// Phase of the search.
@@ -127,7 +128,7 @@ impl Controller {
         self.phase == Phase::Full(Reason::Idle)
     }
 
-    /// Milliseconds until it wants to be asked again.
+    /// Returns the milliseconds until the next step is due.
     pub fn soon(&self) -> u64 {
         match self.phase {
             Phase::Full(_) => self.settings.watch,
@@ -167,7 +168,7 @@ impl Controller {
             self.failed(now, self.place);
             self.stations.mislead(&mac, self.less(self.place));
             if self.phase == Phase::Trial {
-                // The tried level does not suffice; the held level shows a wall again.
+                // The tried level does not suffice; the held level shows the wall again.
                 self.give_up_trial(now);
                 return Some(self.entry(now, Reason::Lost, Some(mac)));
             }

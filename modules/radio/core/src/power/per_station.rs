@@ -54,7 +54,7 @@ impl StationControllers {
             .try_fold(None, |most, enough| Some(most.max(Some(enough?))))?
     }
 
-    /// Milliseconds until it wants to be asked again.
+    /// Returns the milliseconds until the next step is due.
     pub fn soon(&self) -> u64 {
         let soon = self.all.values().map(Controller::soon).min();
         soon.unwrap_or(self.settings.watch)

@@ -6,7 +6,7 @@ use super::levels::{NoPowers, PowerLevels};
 /// follows a change of power with a delay. The predecessor has constants of its own.
 ///
 /// The search begins with the greatest power, and steps down a level at a time. A level is kept if
-/// expected throughput is at least [`KEEP`](Self::KEEP) of its value a level higher; else the
+/// expected throughput is at least [`KEEP`](Self::KEEP) of its value a level higher; otherwise the
 /// previous level is the optimum. Every tenth round checks the greatest power for 60 ms; if the
 /// optimum gives less than that share of it, the search restarts from the second-highest.
 #[derive(Clone, Debug)]

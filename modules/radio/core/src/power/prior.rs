@@ -56,7 +56,8 @@ impl Prior {
         }
     }
 
-    /// Returns the sufficient power at this hour: from the same hour, else from the one before it.
+    /// Returns the sufficient power at this hour: from the same hour, otherwise from the one before
+    /// it.
     pub fn at(&self, hour: u8) -> Option<i32> {
         let hour = usize::from(hour) % HOURS;
         let found = self

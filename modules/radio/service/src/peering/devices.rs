@@ -71,10 +71,10 @@ impl PeerDevices {
         })
     }
 
-    /// Puts a peer there, behind the device that it had, or a new one.
+    /// Installs a peer, behind its existing device, or a new one.
     ///
     /// # Errors
-    /// The kernel or the driver refused: nothing of it is left then but perhaps its device.
+    /// The kernel or the driver refused: then at most the peer's device remains.
     pub fn install(
         &mut self,
         mac: Mac,

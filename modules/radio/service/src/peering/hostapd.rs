@@ -44,11 +44,11 @@ impl Hostapd {
         }
     }
 
-    /// Puts an element into the beacon, in place of those that `vendor_elements` of hostapd.conf
-    /// has; none takes them away.
+    /// Puts an element into the beacon, replacing those in `vendor_elements` of hostapd.conf;
+    /// `None` removes them.
     ///
     /// # Errors
-    /// hostapd is not there, or refused.
+    /// hostapd is not running, or refused.
     pub fn say(&mut self, element: &[u8]) -> io::Result<()> {
         let there = self.there();
         self.told = None;
@@ -60,11 +60,11 @@ impl Hostapd {
         Ok(())
     }
 
-    /// Denies these clients; `again`: also those denied already, as a hostapd that restarted, or
-    /// read its file again, forgot them.
+    /// Denies these clients; `again`: also those denied already, which a restarted or reloaded
+    /// hostapd forgot.
     ///
     /// # Errors
-    /// hostapd is not there, or refused. The next call sends new ones again with all others.
+    /// hostapd is not running, or refused. The next call sends new ones again with all others.
     pub fn deny(&mut self, all: &BTreeSet<Mac>, again: bool) -> io::Result<()> {
         let about: Vec<Mac> = {
             let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);

@@ -264,7 +264,7 @@ impl Session {
         }
     }
 
-    /// Has an ear where there is to be one, as soon as it may be tried again.
+    /// Opens the monitor socket if needed, as soon as another attempt is permitted.
     fn hear(&mut self) {
         let now = Instant::now();
         if !self.listens {

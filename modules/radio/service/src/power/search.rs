@@ -76,7 +76,7 @@ impl Search {
         }
     }
 
-    /// Milliseconds until it wants to be asked again.
+    /// Returns the milliseconds until the next step is due.
     pub fn soon(&self) -> u64 {
         match &self.of {
             Of::All(controller) => controller.soon(),

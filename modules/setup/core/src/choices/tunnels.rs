@@ -18,7 +18,7 @@ pub struct WireGuard {
     /// The router's private key, in Base64; made if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private_key: Option<String>,
-    /// Permitted clients. `None`: left as they are.
+    /// Permitted clients. `None`: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Vec<WireGuardClient>>,
 }
@@ -67,7 +67,7 @@ pub struct OpenVpn {
     /// The name or address by which the router is found from outside: for clients' files.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub endpoint: String,
-    /// Permitted clients. `None`: left as they are.
+    /// Permitted clients. `None`: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Vec<OpenVpnClient>>,
 }

@@ -9,7 +9,7 @@ pub struct Wifi {
     /// Country of the radio rules, two letters (ISO 3166). Empty: unchanged.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub country: String,
-    /// The networks. Others are removed. `None`: left as they are.
+    /// The networks. Others are removed. `None`: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networks: Option<Vec<Network>>,
 }

@@ -49,7 +49,7 @@ pub fn render(package: &Package, zones: &[Zone], ledger: &Diagnostics) -> Render
             _ => reader.leave_out("not rendered"),
         }
     }
-    // In one transaction: there is never half of the table, or none. The first line is for a table
+    // One transaction: the table is never half there, or missing. The first line is for a table
     // that does not exist yet.
     let mut text = String::from("table inet weir_firewall\ndelete table inet weir_firewall\n");
     if !package.sections().is_empty() {

@@ -166,7 +166,7 @@ fn security(text: &mut String, reader: &Reader<'_>, way: Encryption, fast: bool)
         // Both derivations of an element from a password: 6 GHz knows the newer one alone.
         line!(text, "sae_require_mfp=1\nsae_pwe=2");
     }
-    // Not sae_password, in which `|` is special. SAE takes this one as well.
+    // Not sae_password, in which `|` is special. SAE accepts this option as well.
     match key(reader, way) {
         Some(key) if key.len() == 64 => line!(text, "wpa_psk={key}"),
         Some(key) => line!(text, "wpa_passphrase={key}"),

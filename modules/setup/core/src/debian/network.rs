@@ -334,8 +334,8 @@ impl Network {
     }
 }
 
-/// Returns true if an interface that needs a device has none, or is on one that has none: its port
-/// was removed.
+/// Returns true if an interface that needs a device lacks it, or depends on one that lacks it: its
+/// port was removed.
 fn is_unplugged(reader: &Reader<'_>, package: &Package) -> bool {
     let bare = |section: &uci::Section, protocols: &[&[u8]]| {
         let proto = section.get("proto").and_then(uci::Element::value);

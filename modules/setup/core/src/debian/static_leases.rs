@@ -17,7 +17,7 @@ pub fn host(reader: Reader<'_>, text: &mut String) {
     let address = reader.one("ip", ignores, "an address of IPv4, or ignore");
     let name = reader.one("name", value::domain, "a host name: letters, digits, -");
     let lease = reader.one("leasetime", value::lease, "a time: 12h, or infinite");
-    // With a name there is a record in the DNS anyway.
+    // A host with a name has a DNS record anyway.
     let _ = reader.flag("dns", false);
     if macs.is_empty() {
         if !reader.has("mac") {

@@ -31,7 +31,7 @@ fn name(text: &mut String, reader: &Reader<'_>, option: &str) -> Option<Name> {
 }
 
 /// Writes the key: in hexadecimal if it contains special characters of the file. wpa_supplicant
-/// takes text behind `#` and the second quote of a line as a comment.
+/// takes text after `#` and the second quote of a line as a comment.
 fn secret(text: &mut String, reader: &Reader<'_>, way: Encryption, ssid: Option<&Name>) {
     let Some(key) = key(reader, way) else {
         return;

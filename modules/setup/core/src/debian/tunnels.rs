@@ -157,9 +157,9 @@ pub fn batadv(reader: &Reader<'_>, links: &mut Links) {
             netdev.unit.put("BatmanAdvanced", key, word);
         }
     }
-    // networkd sets missing options too, and with other defaults than the kernel and OpenWrt: its
-    // penalty is half of theirs, and its interval of 1000 is taken for µs. The kernel makes 40 ms
-    // of that, which floods the air.
+    // networkd also sets missing options, with other defaults than the kernel and OpenWrt: its
+    // penalty is half of theirs, and networkd takes the interval of 1000 for µs. The kernel raises
+    // it to 40 ms, which floods the air.
     let penalty = reader.number("hop_penalty", 0..=255).unwrap_or(30);
     netdev.unit.put("BatmanAdvanced", "HopPenalty", penalty);
     let interval = reader.number("orig_interval", 40..=1_000_000);

@@ -222,7 +222,7 @@ fn join(reader: &Reader<'_>, device: &str, network: &mut Network) -> Option<Stri
     bridge
 }
 
-/// Renders the files, and the devices that the kernel does not make by itself.
+/// Renders the files, and the devices that the kernel does not create itself.
 pub fn render(radios: &[Radio], network: &mut Network, files: &mut Vec<RenderedFile>) {
     for radio in radios {
         if !radio.points.is_empty() {

@@ -32,7 +32,7 @@ pub enum JournalError {
         /// The change, with the files that are back.
         change: Box<Change>,
     },
-    /// The record of a change cannot be parsed: nothing is taken back.
+    /// The record of a change is unreadable: nothing is restored.
     #[error("cannot revert a change: {}: {error}; all files stay as they are, and copies of the \
              former ones are beside it", .path.display())]
     Damaged {

@@ -150,7 +150,7 @@ impl Config {
         }
     }
 
-    /// Makes a list hold exactly these values. Values that it holds already stay in place.
+    /// Sets a list to exactly these values. Existing values stay in place.
     pub fn set_list(&mut self, package: &str, section: &str, option: &str, wanted: &[String]) {
         let known = self.list(package, section, option);
         if known == wanted {

@@ -69,8 +69,7 @@ impl FirewallPlan<'_> {
         for (n, forward) in wanted.iter().enumerate() {
             let same =
                 |(name, other): &&(String, Forward)| other == forward && !stay.contains(name);
-            // A forward that is there already is not judged, unless the network inside is another
-            // one now.
+            // An existing forward is not checked, unless the LAN has changed.
             if let Some((section, _)) = known.iter().find(same)
                 && !moved
             {
@@ -442,7 +441,7 @@ fn only(section: &Section, known: &[&str]) -> bool {
         && (section.get("enabled").is_none() || is_enabled(section, "enabled"))
 }
 
-/// Returns a forward, if the section contains nothing else.
+/// Returns a forward, if the section has no other content.
 pub(crate) fn forward_of(
     section: &Section,
     (inside, outside): &(String, String),
@@ -489,7 +488,7 @@ pub(crate) fn forward_of(
     })
 }
 
-/// Returns a blocked device, if the section contains nothing else.
+/// Returns a blocked device, if the section has no other content.
 pub(crate) fn blocked_of(
     section: &Section,
     (inside, outside): &(String, String),

@@ -101,7 +101,7 @@ impl LanPlan<'_> {
         }
     }
 
-    /// Switches DHCP on or off. `known` is the network inside as it was.
+    /// Switches DHCP on or off. `known` is the old LAN.
     fn dhcp(&mut self, lan: &Lan, inside: Ipv4Cidr, known: Option<&Lan>) {
         let pool = &*pool_of(self.config, "lan");
         let there = self.config.has("dhcp", pool);

@@ -142,8 +142,8 @@ pub(super) fn free_for_guests(config: &Config, facts: &Facts) -> Option<Ipv4Cidr
         .or_else(|| free_of(config, facts, wanted(), |own| !own.is_route))
 }
 
-/// Returns the first of these networks that overlaps none of those of the uplink, and none of the
-/// router's that `counts`.
+/// Returns the first of these networks that overlaps neither a network of the uplink, nor one of
+/// the router that `counts`.
 fn free_of(
     config: &Config,
     facts: &Facts,
@@ -172,8 +172,8 @@ fn free_of(
 
 impl UsedNetwork {
     /// Returns true if two networks must not overlap. The wizard chooses neither of two unknown
-    /// networks. It picks guests' network by itself, a free one if there is any. The provider
-    /// chooses that of the uplink, which may be a part of a network behind it.
+    /// networks. The wizard itself picks the guests' network, a free one if possible. The provider
+    /// chooses the network of the uplink, which may be part of a network behind it.
     fn meets(&self, other: &UsedNetwork) -> bool {
         let known = !self.field.is_empty() || !other.field.is_empty();
         known && !(other.is_route && matches!(self.field, GUESTS | "internet.address"))

@@ -43,7 +43,7 @@ impl<'a> Radios<'a> {
             .collect();
         for (section, ssid) in others {
             if is_keyed(self.config, &section) {
-                // A user made the access point, and may want it again.
+                // A user created the access point, and may want it again.
                 self.config.set("wireless", &section, "disabled", "1");
             } else {
                 self.remove(&section, radio, &ssid);
@@ -52,7 +52,7 @@ impl<'a> Radios<'a> {
         self.say_others(radio);
     }
 
-    /// Reports networks made by hand that come on air with a radio.
+    /// Reports manually created networks that come on air with a radio.
     pub fn say_others(&mut self, radio: &str) {
         let others: Vec<(String, bool)> = self
             .config

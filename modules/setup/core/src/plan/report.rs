@@ -93,7 +93,7 @@ impl Report {
         });
     }
 
-    /// Checks a text: present, at most so many bytes, and without control characters.
+    /// Checks a text: present, at most `most` bytes, and without control characters.
     pub fn text(&mut self, field: &str, text: &str, most: usize) -> bool {
         let wrong = if text.is_empty() {
             ProblemKind::Required

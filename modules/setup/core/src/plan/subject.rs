@@ -1,5 +1,4 @@
-//! The options that a sentence of the summary is about. If none of them changes, the sentence is
-//! left out.
+//! Options of a sentence of the summary. If none of them changes, the sentence is left out.
 
 use std::fmt::Write;
 

@@ -164,7 +164,7 @@ impl OpenVpnPlan<'_> {
         ] {
             config.set("firewall", RULE, option, value);
         }
-        // By its device: netifd does not learn which one an OpenVPN of its own has.
+        // By its device: netifd does not learn the device of a separate OpenVPN.
         let zone = zone(self.config, "lan");
         self.config.list_with("firewall", &zone, "device", DEVICE);
     }

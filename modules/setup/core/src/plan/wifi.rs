@@ -115,7 +115,8 @@ impl WifiPlan<'_> {
                 let (_, whom, ssid) = &free[*point];
                 *whom == network.whom && ssid.as_deref() == Some(&network.ssid)
             };
-            // Of several of one name a network gets the one with its key, or one that no other has.
+            // Of several access points with one name, a network gets the one with its key, or a
+            // free one.
             let rank = |point: &usize| {
                 let key = self.config.get("wireless", &free[*point].0, "key");
                 let is_same =
@@ -324,7 +325,7 @@ impl WifiPlan<'_> {
             .config
             .package("wireless")
             .and_then(|wireless| network_of(wireless.section(section)?));
-        // Of two networks of one name, each on a radio of its own, each keeps its own key.
+        // If two networks have one name, each on a radio of its own, each keeps its own key.
         let own = known
             .as_ref()
             .filter(|own| own.ssid == network.ssid && own.whom == network.whom)
@@ -334,7 +335,7 @@ impl WifiPlan<'_> {
         let six = radio.bands.iter().any(|band| band == "6g") && radio.bands.len() == 1;
         // Encryption that the radio lacks is left out if the choice permits, and reported.
         let security = match network.security {
-            // 6 GHz knows nothing else (Wi-Fi Alliance, WPA3 specification 3.1, section 11).
+            // 6 GHz supports nothing else (Wi-Fi Alliance, WPA3 specification 3.1, section 11).
             Security::Mixed | Security::Wpa2 if six => Security::Wpa3,
             Security::Open if six => Security::Owe,
             Security::Mixed if !radio.wpa3 => Security::Wpa2,

@@ -388,7 +388,7 @@ impl WireGuardPlan<'_> {
     }
 }
 
-/// Returns true if a client is known as wanted. A value that is not given stays.
+/// Returns true if a client already has the wanted values. A missing value stays.
 fn is_client(wanted: &WireGuardClient, known: &WireGuardClient) -> bool {
     let same =
         |wanted: &Option<String>, known: &Option<String>| wanted.is_none() || wanted == known;

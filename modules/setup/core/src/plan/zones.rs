@@ -24,8 +24,8 @@ pub(crate) fn zone_names(config: &Config) -> (String, String) {
     )
 }
 
-/// Returns the section of the zone that holds a network of this name, or has the name itself; makes
-/// a zone if missing.
+/// Returns the section of the zone that contains a network of this name, or has the name itself;
+/// creates a zone if missing.
 pub(super) fn zone(config: &mut Config, name: &str) -> String {
     if let Some(zone) = zone_of(config, name) {
         return zone;

@@ -31,7 +31,8 @@ pub(super) struct Drawing<'a> {
     pub band: &'a Band,
     pub area: Area,
     pub scale: &'a Scale,
-    /// 0: every point, else only the least and the most in so many pixels (a power of two).
+    /// 0: every point, otherwise only the least and the greatest in so many pixels (a power of
+    /// two).
     pub coarse: u32,
 }
 

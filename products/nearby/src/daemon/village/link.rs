@@ -117,8 +117,8 @@ impl LinkContext {
         linked.retain(|_, count| *count > 0);
     }
 
-    /// Reports a caller from outside this village, at most once per interval, because anybody can
-    /// call again and again.
+    /// Reports a caller from outside this village, at most once per interval, because any host can
+    /// call repeatedly.
     pub fn stranger(&self, address: SocketAddr, error: &HandshakeError) {
         let mut strangers = locked(&self.strangers);
         strangers.retain(|_, since| since.elapsed() < TELLS);

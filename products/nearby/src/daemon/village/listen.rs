@@ -14,7 +14,7 @@ use tracing::{debug, info};
 use super::link::{Error, LinkContext, shake};
 use crate::village::{HalfOpenLimiter, Handshake, HandshakeResult, PORT};
 
-/// A machine that has no more room for connections is asked again after so long.
+/// Time after which a machine without room for connections tries again.
 const AGAIN: Duration = Duration::from_secs(1);
 /// Connections that the kernel keeps until they are taken.
 const BACKLOG: u32 = 64;

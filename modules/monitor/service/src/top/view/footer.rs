@@ -21,7 +21,7 @@ pub(super) fn draw(state: &State, now: Duration, area: Rect, pen: &mut Pen<'_>) 
         );
     } else if let Some((what, hint)) = state.problem(now) {
         let style = pen.tone(Tone::Bad);
-        // The end of a path may be cut off; that it is tried again must be seen.
+        // The end of a path may be cut off; the text "trying again" must be visible.
         pen.line(area, 0, &format!("trying again: {what}; {hint}"), style);
     } else {
         let filter = (!state.filter.is_empty()).then(|| format!("only `{}`", state.filter));

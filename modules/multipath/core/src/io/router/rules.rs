@@ -142,8 +142,8 @@ impl Rules {
     /// may not go directly. Rules for existing connections are always there.
     fn redirect(&self, conduct: &TrafficSettings) -> Redirect {
         let state = self.state.lock();
-        // Only families that the partner reaches are redirected. While it is away, all is held if
-        // nothing may leave directly.
+        // Only families that the partner reaches are redirected. While the partner is unreachable,
+        // all connections are held if nothing may leave directly.
         let (ipv4, ipv6) = match state.connection {
             Connection::Connected { ipv4, ipv6, .. } => (ipv4, ipv6),
             _ => [!conduct.fall_back; 2].into(),

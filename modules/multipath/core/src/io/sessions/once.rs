@@ -2,8 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-/// Handshakes to remember: of a router that makes one each minute, those of three days; 200 KiB at
-/// most.
+/// Number of stored handshakes: three days of a router that makes one each minute; at most 200 KiB.
 const MOST: usize = 4096;
 
 /// The first bytes of an ephemeral key identify it: a match cannot be forged.

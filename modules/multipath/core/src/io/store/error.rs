@@ -29,7 +29,7 @@ pub enum StoreError {
     /// Several routers have this name.
     #[error("several routers are named {0}: use the id of a key: {1}")]
     Several(String, String),
-    /// The partner's own port: routers could not come any more.
+    /// The partner's own port: routers could no longer connect.
     #[error("cannot forward {0} to a router: routers connect to port {PORT}")]
     Own(Ports),
     /// Another router has these ports.

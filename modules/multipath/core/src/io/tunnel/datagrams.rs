@@ -120,10 +120,11 @@ impl Datagrams {
         })
     }
 
-    /// Sends a datagram from the address at which another came, if this machine still has it.
+    /// Sends a datagram from the address at which another one arrived, if this machine still has
+    /// the address.
     ///
     /// # Errors
-    /// The kernel does not take it now, or ever.
+    /// The kernel refuses the datagram, temporarily or permanently.
     pub fn try_send(&self, octets: &[u8], to: SocketAddr, way: Option<Way>) -> io::Result<()> {
         let Some(socket) = self.sockets.get(way.map_or(0, |way| way.socket)) else {
             return Ok(());

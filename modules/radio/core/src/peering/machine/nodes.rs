@@ -8,7 +8,7 @@ use crate::peering::messages::{Action, EndReason, PeerReport, State, WaitReason}
 use crate::peering::peer::{CONFIRM, CallState, Peer};
 use crate::peering::settings::Settings;
 
-/// Nodes that are remembered at most, peers and others: all prove the secret.
+/// Maximum number of stored nodes, peers and others: all prove the secret.
 pub const MOST: usize = 64;
 /// The highest AID of a station (IEEE 802.11, 9.4.1.8). hostapd gives them from 1 on.
 const HIGHEST_AID: u16 = 2007;

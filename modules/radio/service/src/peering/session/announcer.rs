@@ -15,7 +15,7 @@ const SAY: Duration = Duration::from_secs(10);
 
 /// See the module.
 pub struct Announcer {
-    /// `None`: the beacon has nothing to say.
+    /// `None`: this node has nothing to announce in the beacon.
     hostapd: Option<Hostapd>,
     said: Instant,
     /// Schedule of tries after hostapd did not answer.
@@ -71,7 +71,7 @@ impl Announcer {
         }
     }
 
-    /// Makes hostapd deny new clients; `again`: all of them once more.
+    /// Makes hostapd deny new clients; `again`: all clients once more.
     pub fn deny(&mut self, machine: &Machine, again: bool) {
         let Some(hostapd) = &mut self.hostapd else {
             return;

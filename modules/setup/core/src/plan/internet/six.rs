@@ -45,7 +45,7 @@ pub(super) fn ipv6(
     } else if is_off {
         config.unset("network", "wan6", "disabled");
     }
-    // Another protocol, such as a tunnel of 6in4, has a device of its own, or none.
+    // Another protocol, such as a 6in4 tunnel, has a device of its own, or no device.
     if config.get("network", "wan6", "proto").as_deref() != Some("dhcpv6") {
         return;
     }

@@ -1,5 +1,4 @@
-//! LibreMesh makes the whole configuration of networks by itself: `lime-node` determines the use of
-//! ports.
+//! LibreMesh generates the whole network configuration: `lime-node` determines the use of ports.
 
 use super::request::{PortRequest, Refusal, UplinkProtocol};
 use super::roles::{PortRole, safe};

@@ -10,7 +10,7 @@ use crate::plan::{Config, Facts};
 
 /// Option of sections that weir made: they go when no longer needed.
 const OURS: &str = "weir";
-/// Zone of ports that carry VXLAN: it accepts nothing else.
+/// Zone of ports with VXLAN: it accepts only VXLAN.
 const ZONE: &str = "vxlan";
 /// Destination of broadcasts: the group of Gluon's nodes, separate on each link.
 const GROUP: &str = "ff02::15c";
@@ -65,8 +65,8 @@ pub fn mesh(wish: &PortRequest, config: &mut Config, facts: &Facts) -> Result<()
     config.set("network", &mesh, "master", "bat0");
     config.set("network", &mesh, "device", &over);
     if wish.vxlan.is_none() {
-        // Its header takes 32 bytes, and packets of 1500 have to fit. In a VXLAN on a port of 1500
-        // they do not: batman-adv makes two of one.
+        // The header takes 32 bytes, and packets of 1500 have to fit. In a VXLAN on a port of 1500
+        // they do not: batman-adv splits them.
         config.set("network", &mesh, "mtu", "1532");
     }
     Ok(())
@@ -108,7 +108,7 @@ fn vxlan(config: &mut Config, device: &str, number: u32) {
     }
 }
 
-/// Permits incoming VXLAN and neighbour discovery by an interface, and nothing else.
+/// Permits only incoming VXLAN and neighbour discovery by an interface.
 fn let_in(config: &mut Config, interface: &str) {
     config.section("firewall", "zone_vxlan", "zone");
     for (option, value) in [

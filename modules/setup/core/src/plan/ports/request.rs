@@ -65,7 +65,7 @@ pub enum Refusal {
     /// The uplink uses something else.
     #[error("{0}: the Internet is configured otherwise (network.wan.proto {1})")]
     Otherwise(String, String),
-    /// A section to make has a name that is taken.
+    /// The name of a new section is taken.
     #[error("{0}: section network.{1} already exists for another purpose")]
     Collides(String, String),
     /// The router lacks a required package.

@@ -120,7 +120,7 @@ pub fn bases(config: &Config, device: &str) -> Vec<String> {
     found
 }
 
-/// Returns true if an interface makes its device by itself.
+/// Returns true if an interface creates its own device.
 fn is_own(config: &Config, device: &str) -> bool {
     const MAKES: [&str; 6] = ["batadv", "vxlan", "vxlan6", "wireguard", "openvpn", "gre"];
     let proto = config.get("network", device, "proto");

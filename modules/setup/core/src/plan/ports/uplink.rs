@@ -10,7 +10,7 @@ use crate::plan::{Config, Facts, internet, text};
 
 /// Option of interfaces that weir made: they go with their ports.
 const OURS: &str = "weir";
-/// Device of the uplink's interface when its port was taken away: the VLAN stays known.
+/// Device of the uplink's interface before its port was removed: the VLAN stays known.
 const FORMER: &str = "weir_device";
 /// Bytes of the longest name of a device.
 const LONGEST: usize = 15;

@@ -30,9 +30,8 @@ pub(super) fn in_network(section: &Section) -> Option<NetworkUsers> {
     }
 }
 
-/// Reads how a network is kept. `None`: by a server that knows who may join, by WEP, or by
-/// something else for which the wizard has no word. A network with one key stays as it is, as
-/// [`Security::Kept`].
+/// Reads the security of a network. `None`: a server that knows the users, WEP, or another method
+/// that the wizard does not know. A network with one key stays unchanged, as [`Security::Kept`].
 pub(crate) fn security(section: &Section) -> Option<Security> {
     let encryption = text(section, "encryption").unwrap_or_default();
     // A cipher may follow: `psk2+ccmp`.
