@@ -1,5 +1,5 @@
 //! Frames between members of a bridge, with `bridge = true`: weir forwards them while addresses
-//! alone decide, and the kernel from the moment anything else may decide.
+//! alone decide, and the kernel as soon as other criteria may decide.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -164,7 +164,7 @@ fn a_bridge_that_filters_vlans_tags_what_leaves() {
 #[test]
 fn a_bridged_transfer_survives_stray_frames_and_roaming() {
     at_once(&WAYS, |by| {
-        // No proof ends by itself during the test, so events must end it.
+        // No proof expires during the test, so events must end it.
         let scene = Scene::new(by, "reprove = \"90s\"\n")?;
         let mut stranger = Tap::open(scene.lab.node("at-lan3")?, "eth0")?;
         let (own, to) = (mac("client", "eth0"), mac("at-lan2", "eth0"));

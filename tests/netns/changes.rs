@@ -13,7 +13,7 @@ use lab::{Error, Namespace, Options};
 use weir_tests::scene::{self, Forwarder, PORT, Scene, WAYS, at_once};
 use weir_tests::{LIMIT, Weir, conntrack};
 
-/// No proof ends by itself during a test, so events must end it.
+/// No proof expires during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 const WEIR: [Forwarder; 2] = [Forwarder::Weir("tc"), Forwarder::Weir("xdp")];
 /// Port of echo servers.

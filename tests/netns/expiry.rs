@@ -14,7 +14,7 @@ use lab::{Error, Lab, Namespace, Options};
 use weir_tests::scene::{self, Forwarder, WAYS};
 use weir_tests::{LIMIT, Weir};
 
-/// No proof ends by itself during a test.
+/// No proof expires during a test.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// Port of echo servers.
 const ECHO: u16 = 7;
@@ -28,7 +28,7 @@ const AT_ONCE: Duration = Duration::from_millis(700);
 /// The daemon, if it gets a processor, finds a packet's change within a second.
 const FOUND: Duration = Duration::from_secs(4);
 
-/// A client that asks again and again, through a router with weir or without.
+/// A client that sends queries repeatedly, through a router with weir or without.
 struct Asker {
     weir: Option<Weir>,
     datagrams: Datagrams,

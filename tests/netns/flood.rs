@@ -1,4 +1,4 @@
-//! A flood of one-packet conversations takes nothing from live ones, and leaves no trace.
+//! A flood of one-packet conversations removes no active ones, and leaves no trace.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -140,7 +140,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, many: u32) -> Result<(), Err
         let (at, end) = (&piece, &ended);
         let asks = scope.spawn(move || -> Result<_, Error> {
             let half = || at.load(Ordering::Relaxed).checked_sub(pieces / 2);
-            // The shorter flood makes no requests: each answer takes memory, too.
+            // The shorter flood makes no requests: each answer uses memory, too.
             while (many == FLOOD || half().is_none()) && !end.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(10));
             }

@@ -339,7 +339,7 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
         before = all;
     }
 
-    // To the sandbox a recreated folder is another one: weir must still write again.
+    // For the sandbox a recreated folder is another folder: weir must still write again.
     let file = scene.folder.join("history.db");
     let to = SocketAddr::new(SERVER, ECHO);
     let use_some = || ask_tcp(scene.lab.node("client")?, to, &[b'w'; 1000]).map(drop);

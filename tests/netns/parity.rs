@@ -255,8 +255,8 @@ fn a_capture_is_counted_as_others_count_it() -> Result<(), Error> {
     let (router, file) = (replay.router()?, &replay.capture.file);
     let softflowd = common(&peers::softflowd(router, file, &replay.folder)?);
     let nfpcapd = common(&peers::nfpcapd(router, file, &replay.folder)?);
-    // softflowd 1.1 takes all bytes behind the frame's header as the length of an IP packet,
-    // padding too.
+    // softflowd 1.1 counts all bytes after the frame's header as the length of an IP packet,
+    // including padding.
     let padded = |key: &Key| [key.from.1, key.to.1].contains(&frames::PADDED);
     same(
         "softflowd",

@@ -261,7 +261,7 @@ fn what_comes_later_takes_what_weir_has() {
         router.nft(&format!("add element inet named limited {{ {element} }}\n"))?;
         taken("an element")?;
         let answered = ask(free, LONG, 60, Duration::from_millis(20))?;
-        // 1.2 s at most, and as much again for a busy machine.
+        // At most 1.2 s, and as much again for a busy machine.
         assert!((1..=20).contains(&answered), "{answered}");
         Ok(())
     });

@@ -14,8 +14,8 @@ use node::{LONG, Node};
 use panel::Panel;
 use router::{FAR, Provider, ask, lease, unexpected};
 
-/// A provider's and a client's cable make a new node a router. After the cables are swapped, the
-/// node routes again.
+/// With a provider's and a client's cable a new node becomes a router. After the cables are
+/// swapped, the node routes again.
 #[test]
 fn two_cables_make_a_router_and_swapped_they_do_again() -> Result<(), Error> {
     let panel = Panel::new(&[

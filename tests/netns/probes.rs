@@ -53,7 +53,7 @@ fn probes_record_what_the_configuration_asks_for() {
         })?;
         let router = lab.node("router")?;
         router.nft(FENCE)?;
-        // Each packet is 1000 bytes and waits a tenth of a second longer than the one before.
+        // Each packet has 1000 bytes and waits a tenth of a second longer than the previous one.
         router.run("tc qdisc replace dev wan0 root tbf rate 80kbit burst 1000 limit 100000")?;
         let only = ["--only", "monitor"];
         let weir = Weir::start(router, "[monitor]\nprobes = [\"drops\"]\n", &only)?;

@@ -25,7 +25,7 @@ const WINDOW: Duration = Duration::from_secs(3);
 const BURST: f64 = 65_536.0;
 /// Time after which a new shaper has filled its queue, and earlier packets have arrived.
 const SETTLED: Duration = Duration::from_secs(1);
-/// No proof ends by itself during a test, so events must end it.
+/// No proof expires during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// A shaped device for redirected packets (`ip link add … type ifb`).
 const IFB: [&str; 3] = [

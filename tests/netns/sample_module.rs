@@ -81,7 +81,7 @@ fn a_module_hears_ticks_works_and_answers() -> Result<(), Error> {
         Ok(grown("devices", 1) && grown("seconds", 2) && grown("turns", 10))
     })?;
 
-    // A writing route takes a body, and nothing else.
+    // A writing route accepts only a body.
     let greet = |body: Value| client.send::<Value>(Method::POST, "/v1/greeting", &body);
     assert_eq!(
         greet(json!({"times": 2})).map_err(unexpected)?["greeted"],

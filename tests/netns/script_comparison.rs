@@ -14,7 +14,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use weir_tests::scene::{self, Forwarder, WAYS, at_once};
 use weir_tests::{LIMIT, Weir};
 
-/// No proof ends by itself during a test, so events must end it.
+/// No proof expires during a test, so events must end it.
 pub const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// Time after which a change has taken effect, even on a busy machine.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -203,7 +203,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Asks on all flows again and again for this time, answered or not.
+    /// Sends on all flows repeatedly for this time, answered or not.
     pub fn talk(&self, time: Duration) -> Result<(), Error> {
         let end = Instant::now() + time;
         let mut round = 0;
@@ -405,7 +405,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Asserts that weir forwarded at least half of the answered packets, as each flow takes one or two
+/// Asserts that weir forwarded at least half of the answered packets, as each flow needs one or two
 /// to prove each direction.
 fn taken(weir: &Weir, stage: &Stage, picture: &Picture, before: u64) -> Result<(), Error> {
     let answered = |caller: &&Caller| caller.taken && picture.answered(&caller.name);

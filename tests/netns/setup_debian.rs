@@ -220,7 +220,7 @@ impl Conversation {
     }
 }
 
-/// Choices of a user with a machine of two sockets and nothing else.
+/// Choices of a user with a machine of only two sockets.
 const DECIDED: &str = r#"
 format = 1
 

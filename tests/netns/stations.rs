@@ -23,7 +23,7 @@ use streams::{BOTH, DOWN, Streams, UP, greet};
 /// Frames that a stray frame may divert: those under way, and those before the kernel's bridge
 /// learns again.
 const PER_STRAY: u64 = 10;
-/// No proof ends by itself during a test, so events must end it.
+/// No proof expires during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 
 /// A bridge with the client behind it, streams, and weir if it runs.
@@ -219,7 +219,7 @@ fn who_spoke_last_has_the_address() {
                 Ok(stranger.diverted(forged, Duration::from_millis(100))? > 0)
             })?;
             client.announces(own, CLIENT)?;
-            // The change takes effect on frames under way; after them nothing is diverted.
+            // The change takes effect on frames in flight; after them nothing is diverted.
             stranger.diverted(forged, Duration::from_millis(500))?;
             let diverted = stranger.diverted(forged, Duration::from_millis(500))?;
             assert_eq!(diverted, 0, "{by:?}, round {round}");
@@ -251,8 +251,8 @@ impl Stranger {
 const APART: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 77));
 
 /// The bridge forgets a station behind a member without forwarding by weir, and floods. The station
-/// still gets its frames, and others get them only briefly. `prepare` puts the station behind such
-/// a member, and returns the member's name.
+/// still gets its frames, and others get these frames only briefly. `prepare` puts the station
+/// behind such a member, and returns the member's name.
 fn forgets(
     by: Forwarder,
     more: &str,

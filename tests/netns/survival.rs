@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 use weir_tests::scene::{PORT, Scene, WAYS, at_once};
 
-/// No proof ends by itself during a test, so events must end it.
+/// No proof expires during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// Time after which a change of rules or routes has taken effect, even on a busy machine.
 const SETTLED: Duration = Duration::from_secs(1);

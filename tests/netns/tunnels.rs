@@ -191,7 +191,7 @@ const LISTEN: u16 = 51_820;
 fn guarded(lab: &Lab, ends: [(&str, IpAddr); 2]) -> Result<(), Error> {
     let mut keys = Vec::new();
     for (number, (role, _)) in (1..).zip(ends) {
-        // Any bytes are fine: the kernel makes a key of them.
+        // Any bytes are valid: the kernel makes a key of them.
         keys.push(wireguard::create(
             lab.node(role)?,
             "tun0",

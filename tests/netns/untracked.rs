@@ -30,8 +30,8 @@ const UNTRACKED: &str =
     "table inet first { chain in { type filter hook prerouting priority raw; notrack; }; }";
 const REFUSE: &str = "table inet last { chain forward { type filter hook forward priority 9; ct \
     state new drop; }; }";
-/// The kernel attaches conntrack before the rule that needs it takes effect: a packet in between
-/// would make an entry.
+/// The kernel attaches conntrack before the rule that needs conntrack takes effect: a packet in
+/// between would create an entry.
 const HOLD: &str =
     "table inet hold { chain forward { type filter hook forward priority 8; drop; }; }";
 const REFUSE_ALL: [&str; 3] = [HOLD, REFUSE, "delete table inet hold"];

@@ -191,7 +191,7 @@ impl Scene {
 }
 
 /// Starts a stock hostapd that checks after 20 s if a station is still there: a station that left
-/// unnoticed does not say goodbye. `relay`: stations may relay for others, each with its own
+/// unnoticed does not deauthenticate. `relay`: stations may relay for others, each with its own
 /// device.
 fn access_point(router: &Namespace, folder: &Path, relay: bool) -> Result<Process, Error> {
     let settings = format!(

@@ -12,7 +12,7 @@ use crate::{LIMIT, Weir, hooked_at};
 /// weir's expected part in a workload, in addition to an unchanged result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// weir takes over more than a quarter of the packets: most of an ordinary mix suits the fast
+    /// weir forwards more than a quarter of the packets: most of an ordinary mix suits the fast
     /// path, and a run without weir's part proves nothing.
     TakesOver,
     /// weir takes over more than a twentieth; others may claim connections at any time.

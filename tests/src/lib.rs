@@ -29,7 +29,7 @@ pub use kernel::release::is_at_least as kernel_has;
 pub const LIMIT: Duration = Duration::from_secs(90);
 
 /// Repeats a run that a signal cut short, for example on a paused machine. The kernel then stops
-/// running a program on frames and does not report on how many. Such a run says nothing.
+/// running a program on frames and does not report the number of frames. Such a run proves nothing.
 pub fn undisturbed<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     let interrupted = std::io::Error::from_raw_os_error(nix::libc::EINTR).to_string();
     for _ in 0..4 {
@@ -226,8 +226,8 @@ impl Weir {
             .map_err(|e| Error::Unexpected(e.to_string()))
     }
 
-    /// Returns true while weir lets a change settle, judged by flows with a packet since. A slow
-    /// machine takes a while to read the rules.
+    /// Returns true while weir waits for a change to settle, according to flows with a packet
+    /// since. A slow machine takes a while to read the rules.
     ///
     /// # Errors
     /// weir does not answer.
@@ -265,7 +265,7 @@ impl Weir {
     /// Waits until weir knows this many flows.
     ///
     /// # Errors
-    /// Fewer flows became known; the error holds weir's flows and log.
+    /// Fewer flows became known; the error contains weir's flows and log.
     pub fn wait_for_known(&self, count: usize) -> Result<(), Error> {
         let known = || -> Result<usize, Error> {
             Ok(self

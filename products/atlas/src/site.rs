@@ -122,7 +122,7 @@ impl Tongue {
         all.map(|name| format!("{}{name}", self.folder))
     }
 
-    /// Returns the reader of pages so many folders below.
+    /// Returns the reader of pages in a given depth of folders.
     fn reader(&self, up: &'static str) -> Reader {
         let places = Places::Files {
             up,

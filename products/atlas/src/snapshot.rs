@@ -5,7 +5,7 @@
 pub struct Snapshot {
     /// The file's name, for the ledger.
     pub file: String,
-    /// Hours since 1970, UTC: by the times in the file if any, else by its name. 0: unknown,
+    /// Hours since 1970, UTC: by the times in the file if any, otherwise by its name. 0: unknown,
     /// without entries.
     pub hour: i64,
     /// Entries with unique keys. Empty: the file was unreadable, the hour is unknown and does not

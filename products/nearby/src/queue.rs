@@ -404,7 +404,7 @@ impl<D: Disk> Queue<D> {
         })
     }
 
-    /// Writes which messages were here lately.
+    /// Writes the digests of recent messages.
     pub fn remember(&mut self, now: u64, sums: impl Iterator<Item = [u8; digests::SUM]>) {
         self.replace(now, "seen", &digests::write(sums));
     }

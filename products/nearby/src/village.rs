@@ -30,7 +30,7 @@ pub const PATIENCE: u64 = 5_000;
 /// Pauses between two tries to reach a node: the first, twice as long each time, and at most, ms.
 pub const PAUSES: [u64; 2] = [1_000, 60_000];
 
-/// Returns the delay before the next try after so many failed ones. A random part of up to a
+/// Returns the delay before the next try after `tries` failed ones. A random part of up to a
 /// quarter prevents that all nodes return at once.
 pub fn pause(tries: u32, chance: u8) -> u64 {
     let [first, most] = PAUSES;

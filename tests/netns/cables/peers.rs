@@ -31,7 +31,7 @@ const BY_RADIO: Impairment = Impairment {
 const ROUND: Duration = Duration::from_millis(20);
 
 impl Scene {
-    /// Starts a client that asks for an address and takes none.
+    /// Starts a client that requests an address and accepts none.
     pub fn asks_for_an_address(&mut self, role: &str) -> Result<(), Error> {
         let mut command = Command::new("busybox");
         command.args(["udhcpc", "-f", "-i", UP, "-t", "100", "-T", "1"]);

@@ -73,7 +73,7 @@ fn listen(mut tap: Tap, over: &AtomicBool) -> Result<Vec<Heard>, Error> {
     Ok(heard)
 }
 
-/// Sends broadcasts to the LAN again and again.
+/// Sends broadcasts to the LAN repeatedly.
 fn speak(tap: &Tap, over: &AtomicBool) -> Result<(), Error> {
     let mut frame = [[0xff; 6], mac(DESK, UP)].concat();
     frame.extend(*b"\x99\x99the LAN's own");

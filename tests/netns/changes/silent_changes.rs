@@ -173,7 +173,7 @@ SEC("lwt_xmit") int short_ones(struct __sk_buff *packet) { return packet->length
 char text[] SEC("license") = "GPL";
 "#;
 
-/// A program on a route may treat each packet differently: one result says nothing about the next
+/// A program on a route may treat each packet differently: one result proves nothing about the next
 /// packet.
 #[test]
 fn a_program_on_a_route_sees_each_packet() {

@@ -230,7 +230,7 @@ impl Scene {
         self.start(role, &mut command, None)
     }
 
-    /// Sends ARP requests again and again, like a host with an empty cache.
+    /// Sends ARP requests repeatedly, like a host with an empty cache.
     pub fn asks(&mut self, role: &str, whom: &str) -> Result<(), Error> {
         let script =
             format!("while :; do ip neigh flush dev {UP}; ping -c 1 -W 1 {whom}; sleep 0.2; done");
@@ -256,7 +256,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Sends such a frame again and again.
+    /// Sends such a frame repeatedly.
     pub fn says(&mut self, role: &str, frame: Frame) -> Result<(), Error> {
         let tap = Tap::open(self.lab.node(role)?, UP)?;
         self.threads.push(Thread::start(move || {

@@ -75,7 +75,7 @@ fn what_others_may_need_is_not_learned() {
         all_arrive(&fence, "known to conntrack", &known)?;
 
         // After a second of drops the kernel accepts a packet of the tuple: from then on weir drops
-        // none of them early.
+        // no packet of the tuple early.
         let good = datagram(CLIENT, SERVER, 40002, RARE);
         let bad = spoiled(good.clone());
         let dropped = fence.drops()?.learned.dropped;

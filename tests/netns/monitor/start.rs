@@ -48,7 +48,7 @@ fn nothing_passes_uncounted_though_ports_come_while_it_starts() -> Result<(), Er
         Ok(packets.saturating_sub(counted))
     };
     thread::scope(|scope| {
-        // Bounded, should all else fail.
+        // Bounded, in case all other measures fail.
         scope.spawn(|| {
             for _ in 0..20_000 {
                 if stop.load(Ordering::Relaxed) {

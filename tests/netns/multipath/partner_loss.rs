@@ -29,7 +29,7 @@ fn ask(talk: &UdpPair) -> Result<Option<IpAddr>, Error> {
     talk.ask(b"who am I?", ms(100))
 }
 
-/// Asks again and again until the source is as wanted.
+/// Asks repeatedly until the source is as wanted.
 fn until(talk: &UdpPair, what: &str, so: impl Fn(IpAddr) -> bool) -> Result<(), Error> {
     wait_until(what, LIMIT, || {
         sleep(ms(20));

@@ -1,6 +1,6 @@
 //! Bytes on a distant path delay all bytes of a fast path, so that both carry less than the fast
-//! path alone. The guard detects this and makes TCP stop using the distant path. The tests fail if
-//! the fast path gets no processor time: seen at loads of 6 to 20 on two processors.
+//! path alone. The goodput monitor detects this and makes TCP stop using the distant path. The
+//! tests fail if the fast path gets no processor time: seen at loads of 6 to 20 on two processors.
 
 use lab::Error;
 use lab::counters::Bytes;

@@ -163,8 +163,7 @@ fn what_a_revoked_router_has_ends_at_once() -> Result<(), Error> {
         assert!(begun.elapsed() < 6 * SECOND, "the connection goes on");
         sleep(ms(50));
     }
-    // Nothing leaves the tunnel any more; as soon as the router notices, it lets the client go
-    // directly.
+    // Nothing leaves the tunnel any more; when the router notices, it lets the client go directly.
     let out = || Bytes::of(uplinks.partner(), "weir-partner").map(|octets| octets.received);
     loop {
         let before = out()?;

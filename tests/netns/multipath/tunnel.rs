@@ -22,7 +22,7 @@ pub fn tunnelled(options: &Options) -> Result<Pair, Error> {
     Ok(pair)
 }
 
-/// The kernel would send from the partner's second address. The router asked the first, and takes
+/// The kernel would send from the partner's second address. The router asked the first, and accepts
 /// answers from no other address.
 #[test]
 fn a_partner_with_several_addresses_answers_from_the_one_that_was_asked() -> Result<(), Error> {

@@ -101,7 +101,7 @@ fn one_reset_sends_nothing_in_the_clear() -> Result<(), Error> {
         let to = (SERVER, 5010 + number).into();
         assert_eq!(by_tcp(&pair, lab::uplinks::CLIENT, to)?, PARTNER);
         refuse_no_more(&pair)?;
-        // Each question and each answer arrives while another session takes over.
+        // Each query and each answer arrives while another session takes over.
         let begun = Instant::now();
         while begun.elapsed() < 3 * SECOND {
             let heard = talk.ask(b"meanwhile", LIMIT)?;

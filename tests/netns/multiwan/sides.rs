@@ -11,7 +11,7 @@ use crate::multiwan::{
     ECHO, OTHER, SECOND_CLIENT, SECOND_CLIENT6, address, both, guest, pair, providers,
 };
 
-/// A client asks for the router's outer address, and a host of its own network (in = out) or of
+/// A client connects to the router's outer address, and a host of its own network (in = out) or of
 /// another network answers.
 #[test]
 fn a_hairpin_goes_back_where_it_came_from() {

@@ -83,7 +83,7 @@ impl Ends {
                 let mut padded = datagram(side, ipv6, PADDED, 3);
                 padded.lies.pad_to = 120;
                 self.send(side, &padded.bytes())?;
-                // Larger than the MTU: whole, it would leave the router whole.
+                // Larger than the MTU: reassembled, the packet would leave the router as a whole.
                 for fragment in datagram(side, ipv6, FRAGMENTED, 2000).fragments(1200) {
                     self.send(side, &fragment)?;
                 }

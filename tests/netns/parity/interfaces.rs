@@ -346,7 +346,7 @@ fn sums_by_interface_are_those_of_the_cards() -> Result<(), Error> {
     weir.wait_for_forwarding(PORT)?;
     long.stop()?;
     quiet()?;
-    // weir exports an ended conversation by itself.
+    // weir exports an ended conversation without a request.
     thread::sleep(Duration::from_secs(5));
     let after = cards()?;
     weir.end(Signal::SIGTERM)?;

@@ -117,7 +117,7 @@ pub fn nfdump(node: &Namespace, directory: &Path, filter: &str) -> Result<Table,
                 return None;
             };
             let protocol = protocol.parse().ok()?;
-            // For ICMP, type and code take the place of the port.
+            // For ICMP, type and code replace the port.
             let port = |text: &str| match matches!(protocol, 1 | 58) {
                 true => Some(0),
                 false => text.parse().ok(),

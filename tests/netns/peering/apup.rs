@@ -1,5 +1,5 @@
 //! `compat = "apup"`: unencrypted peers, like OpenWrt's access points. OpenWrt's hostapd is not
-//! here: the other side is weir, and then an entry made by hand as that hostapd makes it.
+//! available here: the other side is weir, and then a manual entry like that hostapd's.
 
 use std::time::Instant;
 

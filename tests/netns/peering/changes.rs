@@ -105,7 +105,7 @@ pub fn to_another_channel(scene: &Scene) -> Result<(), Error> {
 fn peers_come_back_with_radios_that_were_gone() -> Result<(), Error> {
     let mut scene = begin_with_peers()?;
     let before: Vec<usize> = (scene.weirs.iter().map(|weir| weir.log().lines().count())).collect();
-    // All radios vanish, as with an unloaded driver, and others come.
+    // All radios vanish, as with an unloaded driver, and others appear.
     lab::radios::unload()?;
     for at in [0, 1] {
         wait_until("it is told", LIMIT, || {

@@ -33,7 +33,7 @@ pub fn monitor(node: &Namespace, name: &str) -> Result<Tap, Error> {
     Tap::open(node, name)
 }
 
-/// Builds a beacon of our network. With our element it is well formed and proves nothing.
+/// Builds a beacon of our network. With our element the beacon is well formed and proves nothing.
 fn beacon(from: [u8; 6], element: bool) -> Frame {
     let mut frame = [&RADIOTAP[..], &[0x80, 0, 0, 0], &[0xff; 6], &from, &from].concat();
     // Sequence, timestamp, interval, capabilities.

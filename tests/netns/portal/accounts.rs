@@ -243,8 +243,8 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
     Ok(())
 }
 
-/// weir asks a silent server last. If no server answers, no account lets a guest in, and the page
-/// says so. A byte limit ends a session; a new device replaces an old one.
+/// weir asks a silent server last. If no server answers, no account admits a guest, and the page
+/// reports this. A byte limit ends a session; a new device replaces an old one.
 #[test]
 fn an_account_is_good_for_what_the_server_says_that_answers() -> Result<(), Error> {
     // No host has the first address.

@@ -198,14 +198,14 @@ fn piranias_guests_are_out_when_it_takes_them_out() {
 }
 
 impl Beside {
-    /// Starts openNDS and makes the guest known to it.
+    /// Starts openNDS and registers the guest there.
     fn opennds(&self) -> Result<OpenNds, Error> {
         let portal = OpenNds::start(self.router()?, &[(guest(), CLIENT)])?;
         self.comes(&portal)?;
         Ok(portal)
     }
 
-    /// Requests a page as the guest, which makes the guest known to openNDS.
+    /// Requests a page as the guest, which registers the guest at openNDS.
     fn comes(&self, portal: &OpenNds) -> Result<(), Error> {
         wait_until("openNDS's own page", LIMIT, || {
             let line = format!("curl -s -m 5 -o /dev/null -w %{{redirect_url}} http://{SERVER}/");

@@ -99,7 +99,7 @@ fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
     Ok(())
 }
 
-/// If weir is killed, at most a sixteenth of the voucher's bytes come back.
+/// If weir is killed, at most a sixteenth of the voucher's bytes return.
 #[test]
 fn bytes_that_are_gone_stay_so_when_weir_is_killed() -> Result<(), Error> {
     const SOLD: u64 = 16_000_000;

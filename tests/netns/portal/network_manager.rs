@@ -1,4 +1,4 @@
-//! NetworkManager, a guest that detects portals by itself.
+//! NetworkManager, a guest with its own detection of portals.
 
 use std::fs;
 use std::process::{Command, Stdio};

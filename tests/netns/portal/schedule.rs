@@ -20,7 +20,7 @@ impl Place {
 }
 
 /// Open hours admit all devices. Closed hours admit only exempt devices, and afterwards guests are
-/// admitted again without a log-in. The kernel ends both kinds of hours by itself.
+/// admitted again without a log-in. The kernel ends both kinds of hours without weir.
 #[test]
 fn hours_let_everybody_in_or_nobody() -> Result<(), Error> {
     let place = Place::open("tc", "open = [\"Mon-Sun\"]\n")?;

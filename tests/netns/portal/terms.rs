@@ -1,4 +1,4 @@
-//! Terms of vouchers: a rate, and time that counts only on-line.
+//! Terms of vouchers: a rate, and time that counts only online.
 
 use lab::iperf::{Iperf, Load};
 

@@ -11,7 +11,7 @@ use crate::ports_auto::router::{FAR, Provider, ask, lease, unexpected};
 
 /// Secret of both nodes.
 const SECRET: &str = "four horses in a tin can of beans\n";
-/// Without the fast path, as its programs take seconds to load in an emulated machine.
+/// Without the fast path, whose programs take seconds to load in an emulated machine.
 const MESH: &str = "mesh = \"/etc/weir/mesh.secret\"\n[offload]\nenabled = false\n";
 
 /// A client behind one node leases an address from the other, and reaches a host beyond its WAN.
@@ -33,8 +33,8 @@ fn reaches(remote: &Namespace, nodes: [&Node; 2], when: &str) -> Result<String, 
 }
 
 /// Cables to the provider and to another node make a mesh node with an uplink; a client behind the
-/// other node reaches a host beyond WAN. Swapped, weir detects both again: the mesh is now at a
-/// switch with an outsider, so it uses a VXLAN, which the outsider is not part of.
+/// other node reaches a host beyond WAN. After a swap weir detects both again: the mesh is now at a
+/// switch with an outsider, so the mesh uses a VXLAN, to which the outsider does not belong.
 #[test]
 #[ignore = "needs batman-adv: run by tests/vm/run"]
 fn two_cables_make_an_uplink_and_a_mesh_and_swapped_at_a_switch_they_do_again() -> Result<(), Error>

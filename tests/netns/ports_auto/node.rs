@@ -15,7 +15,7 @@ use crate::ports_auto::router::{Router, unexpected};
 /// Longest wait for a request, a change, a start of services or DHCP, in an emulated machine.
 pub const LONG: Duration = Duration::from_secs(150);
 
-/// Configuration of a new node: a LAN without a port, and nothing else.
+/// Configuration of a new node: only a LAN without a port.
 const NETWORK: &str = "
 config device
 	option name 'br-lan'

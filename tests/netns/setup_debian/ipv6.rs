@@ -61,7 +61,8 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
          AdvManagedFlag on; };\n",
         &["--nodaemon", "--logmethod=stderr", "-C"],
     )?;
-    // WIDE's server also needs an address: otherwise it denies all, and networkd takes nothing.
+    // WIDE's server also needs an address: otherwise it denies all requests, and networkd accepts
+    // nothing.
     let _delegates = start(
         "dhcp6s",
         &format!(

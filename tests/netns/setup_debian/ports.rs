@@ -201,7 +201,7 @@ fn ports_change_their_use_and_come_back() -> Result<(), Error> {
 }
 
 /// A port of the mesh behind a switch gets its VXLAN, and loses it. Without batman-adv in the
-/// kernel, networkd makes all but bat0.
+/// kernel, networkd creates all devices but bat0.
 fn a_port_of_the_mesh_has_its_vxlan_and_loses_it(scene: &Scene) -> Result<(), Error> {
     let router = &scene.router;
     let asked = json!({

@@ -33,7 +33,7 @@ fn an_address_that_nobody_confirms_goes_away(scene: &Scene) -> Result<(), Error>
     router.wait("br-lan", "192.168.7.1/24")?;
     assert!(!router.has("br-lan", "192.168.1.1/24")?);
     assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
-    // No confirmation comes.
+    // No confirmation arrives.
     router.wait("br-lan", "192.168.1.1/24")?;
     assert!(!router.has("br-lan", "192.168.7.1/24")?);
     talk.say(b"again")?;

@@ -19,7 +19,7 @@ const OTHER: Mac = [2, 0, 0, 0, 0x66, 1];
 /// Number of times that each frame is sent.
 const TIMES: usize = 20;
 
-/// A client behind a bridge that asks by UDP, and weir if it runs.
+/// A client behind a bridge that sends by UDP, and weir if it runs.
 struct Conversation {
     weir: Option<Weir>,
     talk: Datagrams,

@@ -47,7 +47,7 @@ impl Streams {
             .map_err(Error::system("open sockets of the server"))?;
         let [both, up, down] = at_client;
         let [echo, sink, source] = at_server;
-        // Each flow gets an answer at first: otherwise weir would not take the connection.
+        // Each flow gets an answer at first: otherwise weir would not forward the connection.
         let mut seen = Vec::new();
         for (one, other, port) in [(&up, &sink, UP), (&down, &source, DOWN)] {
             let from = greet(one, other, port).map_err(Error::system("greet the server"))?;

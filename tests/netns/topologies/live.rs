@@ -9,7 +9,7 @@ use lab::topology::{mac, text};
 use lab::{Arrangement, Error, Options};
 use weir_tests::scene::{Forwarder, Scene, WAYS, at_once};
 
-/// No proof ends by itself during a test, so events must end it.
+/// No proof expires during a test, so events must end it.
 const NO_REPROOF: &str = "[offload]\nreprove = \"10m\"\n";
 /// Time after which a change has taken effect, even on a busy machine.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ enum Leaves {
 fn roam(scene: &Scene, from: &str, to: &str, leaves: Leaves) -> Result<(), Error> {
     let own = text(mac("client", "eth0"));
     let leave = match leaves {
-        // The device left behind gets another address.
+        // The remaining device gets another address.
         Leaves::Silently => format!("link set {from} address 02:00:00:00:99:99"),
         Leaves::Unplugged => format!("link set {from} down"),
     };
@@ -179,7 +179,7 @@ fn zones(lan: &str, wan: &str) -> String {
     rules
 }
 
-/// The firewall reloads again and again, like `fw4 reload`: in one transaction.
+/// The firewall reloads repeatedly, like `fw4 reload`: in one transaction.
 #[test]
 fn a_transfer_survives_reloads_of_the_firewall() {
     let arrangement = Arrangement::BRIDGE;

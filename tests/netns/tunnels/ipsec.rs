@@ -154,7 +154,7 @@ fn encrypt(lab: &Lab, on: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// IPsec comes up during flows that weir forwards, and is removed again.
+/// IPsec is set up during flows that weir forwards, and is removed again.
 #[test]
 #[ignore = "needs esp4: run by tests/vm/run"]
 fn ipsec_comes_and_goes_under_a_flow() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bench::local::Progress;
 
-/// Progress on standard error: a bar on a terminal, else a line for each piece.
+/// Progress on standard error: a bar on a terminal, otherwise a line for each step.
 pub(super) struct Bar {
     terminal: bool,
 }

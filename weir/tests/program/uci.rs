@@ -1,4 +1,4 @@
-//! Tests that `weir uci` equals libuci's `uci`: `uci/cases.txt` was recorded from the latter.
+//! Tests that `weir uci` equals libuci's `uci`: `uci/cases.txt` was recorded from libuci's program.
 //!
 //! With `WEIR_UCI_PEER=PROGRAM` the cases run with this program instead; with
 //! `WEIR_UPDATE_GOLDEN=1` its output is recorded.
@@ -117,7 +117,7 @@ fn played(cases: &str) -> String {
             }
             let said = place.as_ref().expect("a case").run(&command);
             for line in said.lines() {
-                // Marks output lines, so that none is taken for a command.
+                // Marks output lines, so that no line is taken for a command.
                 keep(format!("| {line}").trim_end());
             }
             while lines.next_if(|line| line.starts_with('|')).is_some() {}

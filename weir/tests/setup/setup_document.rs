@@ -277,7 +277,7 @@ fn documents_that_cannot_be_are_refused() {
     );
     fs::remove_file(router.path("changes/network")).expect("removed");
 
-    // For an unknown release the changes are shown, and none is made.
+    // For an unknown release the changes are shown, but not applied.
     let unknown = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='29.02.0'\n";
     router.write("etc/openwrt_release", unknown);
     assert!(

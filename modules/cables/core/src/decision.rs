@@ -13,7 +13,7 @@ pub struct EvidenceItem {
     pub text: String,
 }
 
-/// Something that people should see to, whatever the role is.
+/// A notice that people should act on, whatever the role is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Name of the evidence's kind.

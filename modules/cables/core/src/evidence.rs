@@ -235,7 +235,7 @@ impl Evidence {
 
     /// Returns true if own frames came back: some, or one hello, which no other station can make.
     /// Frames of another uplink do not count ([`Port::is_other_uplink`]). If this router probes for
-    /// loops, the frames must be recent; else a loop lasts as long as the link.
+    /// loops, the frames must be recent; otherwise a loop lasts as long as the link.
     pub fn looped(&self, port: &Port, now: u64) -> bool {
         let own = self.own.iter();
         let own = own.filter(|own| !port.is_other_uplink(|(_, mac)| *mac == own.from));

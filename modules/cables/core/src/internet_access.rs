@@ -6,7 +6,7 @@ use net::mac;
 use crate::evidence::{Evidence, Observation};
 use crate::frame_class::FrameClass;
 
-/// Returns ` in VLAN 7` for a VLAN, else an empty text.
+/// Returns ` in VLAN 7` for a VLAN, otherwise an empty text.
 pub fn within(vlan: Option<u16>) -> String {
     vlan.map_or_else(String::new, |number| format!(" in VLAN {number}"))
 }

@@ -1,4 +1,4 @@
-//! Judges the evidence at one moment, whatever was decided before.
+//! Evaluates the evidence at one moment, independently of earlier decisions.
 
 use detect::Internet;
 use net::mac;
@@ -14,7 +14,7 @@ use crate::role::Role;
 pub const SURE: u8 = 75;
 /// Confidence below which a probe is worth its frames.
 pub const DOUBT: u8 = 55;
-/// Notices last for so many milliseconds after the last frame that gave rise to them.
+/// Milliseconds for which a notice lasts after the last frame that caused it.
 const NOTICE_LASTS: u64 = 3_600_000;
 
 /// Verdict on the role of a port.
@@ -332,7 +332,7 @@ pub fn notices(port: &Port, heard: &Evidence, now: u64) -> Vec<Notice> {
     let lately = |last: u64| now.saturating_sub(last) < NOTICE_LASTS;
     let look = heard.look.as_ref().filter(|it| lately(it.at));
     let found = |internet| look.filter(|it| it.internet == internet);
-    // The sender on record, else the servers of the probe.
+    // The sender on record, otherwise the servers of the probe.
     let who = |sort, internet: Option<Internet>| {
         let seen = heard.of(sort).filter(|seen| lately(seen.last));
         match (seen, internet.and_then(found)) {

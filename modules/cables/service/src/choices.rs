@@ -18,8 +18,8 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads the choices, and makes their folder. A missing file is empty; an unreadable one is
-    /// logged and put aside: a router forwards all the same.
+    /// Reads the choices, and creates their folder. A missing file is empty; an unreadable one is
+    /// logged and set aside: the router forwards all the same.
     pub fn open(path: &Path) -> Self {
         let file = path.display();
         let octets = persisted::read(path, "the choices for ports are lost");

@@ -205,7 +205,7 @@ impl Mover {
                 Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.state = State::Waits(waiting),
             },
             (State::TakesBack(answer, wanted), _) => {
-                // If the request fails, the journal reverts the change by itself.
+                // If the request fails, the journal itself reverts the change.
                 if matches!(answer.try_recv(), Err(TryRecvError::Empty)) {
                     self.state = State::TakesBack(answer, wanted);
                     return None;

@@ -119,7 +119,7 @@ impl SystemState {
         }
     }
 
-    /// Returns the prior facts of a port: as configured, or else by its real use.
+    /// Returns the prior facts of a port: as configured, otherwise by its real use.
     pub fn known<'a>(
         &self,
         mover: Option<&Mover>,

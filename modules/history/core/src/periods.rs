@@ -253,7 +253,8 @@ impl Calendar {
         match ambiguous.offset() {
             AmbiguousOffset::Unambiguous { offset } => second(offset),
             AmbiguousOffset::Fold { before, .. } => second(before),
-            // Midnight is left out: the day begins when the clock is set, whatever it shows then.
+            // Midnight is skipped: the day begins when the clock is set, whatever time the clock
+            // shows then.
             AmbiguousOffset::Gap { after, .. } => {
                 let earlier = second(after);
                 self.zone

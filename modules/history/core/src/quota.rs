@@ -67,7 +67,8 @@ pub enum Level {
     Exceeded,
 }
 
-/// Quotas by hardware address, else the default for all. Not by name: devices choose their names.
+/// Quotas by hardware address, otherwise the default for all. Not by name: devices choose their
+/// names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Quotas by hardware address. `None`: the device has no quota, despite the default.

@@ -18,8 +18,8 @@ pub struct Settings {
     pub days_days: u32,
     /// Years for which months are kept, 10.
     pub months_years: u32,
-    /// The file grows to so many bytes, 16 MiB, then the oldest hours are dropped, then days, then
-    /// months.
+    /// Maximum size of the file in bytes, 16 MiB; beyond it the oldest hours are dropped, then
+    /// days, then months.
     pub limit: u64,
     /// Maximum number of distinct devices in a period, 1024; the others are `other`.
     pub devices: usize,

@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum number of parts listed in a period.
 const PARTS: usize = 64;
 
-/// Returns the file of the history: as configured, else the default in the first namespace.
+/// Returns the file of the history: as configured, otherwise the default in the first namespace.
 pub fn file(effective: &Effective) -> Option<PathBuf> {
     let history = effective.of::<History>();
     if !*history.enabled {

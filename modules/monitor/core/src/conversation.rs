@@ -34,7 +34,7 @@ pub struct Conversation {
     pub xdp: Option<bool>,
     /// Part of the total that is not yet in the station's sums by destination.
     pub unclassified: Counts,
-    /// Whether the conversation crosses an uplink. `None`: not yet classified.
+    /// True if the conversation crosses an uplink. `None`: not yet classified.
     pub crosses_uplink: Option<bool>,
     /// True if the latest verdict was that the conversation crossed an uplink.
     pub crossed_uplink: bool,

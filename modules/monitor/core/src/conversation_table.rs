@@ -217,9 +217,9 @@ impl ConversationTable {
         self.slots[slot as usize].take()
     }
 
-    /// Returns a conversation that may be removed for another: the oldest short conversation, else
-    /// the oldest silent conversation that [is evictable](Conversation::is_evictable). Led
-    /// conversations stay.
+    /// Returns a conversation that may be removed for another: the oldest short conversation,
+    /// otherwise the oldest silent conversation that [is evictable](Conversation::is_evictable).
+    /// Led conversations stay.
     pub(crate) fn dispensable(&mut self, now: Millis) -> Option<ConversationKey> {
         while let Some(entry) = self.short.pop_front() {
             match self.listed(entry) {

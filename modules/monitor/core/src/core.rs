@@ -93,7 +93,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns the limits for so many bytes of memory for conversations.
+    /// Returns the limits for a given memory of conversations, in bytes.
     pub fn of_memory(octets: u64) -> Self {
         let octets = usize::try_from(octets).unwrap_or(usize::MAX);
         Self {

@@ -16,7 +16,7 @@ const ADDRESSES: usize = 16;
 /// Bits per second at which a device counts as transferring data rather than browsing.
 const LOAD: u64 = 1_000_000;
 
-/// A station: whatever has a hardware address of its own at a port.
+/// A station: any host with a hardware address of its own at a port.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// Hardware address of the device.

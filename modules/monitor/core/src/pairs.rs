@@ -105,7 +105,7 @@ fn candidates(
         .into_iter()
 }
 
-/// Links two halves. The inner one leads, else the older one; reports name the leader.
+/// Links two halves. The inner one leads, otherwise the older one; reports name the leader.
 fn pair(
     conversations: &mut ConversationTable,
     one: ConversationKey,

@@ -25,7 +25,7 @@ impl Rate {
         self.fresh[1] += more.received.bytes;
     }
 
-    /// Updates the rate; so many milliseconds have passed since the last call.
+    /// Updates the rate; `millis` milliseconds have passed since the last call.
     pub fn turn(&mut self, millis: u64) {
         let fresh = std::mem::take(&mut self.fresh);
         let smooth = |old: u64, octets: u64| {

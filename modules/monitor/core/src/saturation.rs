@@ -24,15 +24,15 @@ pub struct SaturatedDirection {
 /// Growth of the round trip above which packets wait too long, in microseconds: as for the verdict
 /// on bufferbloat.
 const LONG: u32 = 100_000;
-/// A direction that fills an uplink moves at least so many bits a second.
+/// Minimum bits per second of a direction that fills an uplink.
 const BUSY: u64 = 64_000;
 /// Acknowledgements of the other direction are less than this part of its rate.
 const ACKNOWLEDGES: u64 = 8;
 /// The highest rate decays by this part of itself per second, half of it in twelve hours: lines
 /// change, but a line that had an idle hour is not saturated by little traffic.
 const FORGETS: u64 = 65_536;
-/// Seconds with a queue until the direction is full, and the most that are counted: so many without
-/// one end it.
+/// Seconds with a queue until the direction is full, and the maximum that is counted: as many
+/// without a queue end the state.
 const RAISES: u8 = 4;
 const HOLDS: u8 = 8;
 

@@ -66,7 +66,8 @@ fn count(packets: u64) -> Count {
     }
 }
 
-/// Packets from the station and to it, the first of them so many milliseconds before the last.
+/// Reads packets from the station and to it, the first of them so many milliseconds before the
+/// last.
 fn read(
     monitor: &mut Monitor,
     key: ConversationKey,

@@ -17,9 +17,9 @@ use history::recorder::HistoryRecorder;
 use net::mac::text as mac;
 use runtime::daemon::{Finding, Value};
 
-/// A device is there for so many milliseconds after its last packet.
+/// Milliseconds after its last packet for which a device counts as present.
 const PRESENT: u64 = 600_000;
-/// A round trip counts for so many milliseconds after it was measured.
+/// Milliseconds for which a measured round trip counts.
 const FRESH: u64 = 3000;
 
 /// Seconds after which a silent gateway is queried again.

@@ -1,5 +1,5 @@
-//! Labels of devices: from the configuration; else from the page or `weir device`, which persist
-//! over a restart ([`choices`]).
+//! Labels of devices: from the configuration; otherwise from the page or `weir device`, which
+//! persist over a restart ([`choices`]).
 
 mod choices;
 
@@ -136,7 +136,7 @@ impl Labels {
             .collect()
     }
 
-    /// Returns the label of a device: from the configuration, else as users gave it.
+    /// Returns the label of a device: from the configuration, otherwise as users set it.
     pub fn of(&self, mac: &Mac) -> LabelledDevice {
         let none = Label::default();
         let fixed = self.configured.get(mac).unwrap_or(&none);

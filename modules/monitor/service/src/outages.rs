@@ -46,7 +46,7 @@ pub struct Uplink {
 pub struct Outages {
     /// Outages by device: the second when each began, and its cause.
     known: BTreeMap<String, Option<(u64, Cause)>>,
-    /// A default route is there, by whatever device.
+    /// True if any device has a default route.
     leads_out: bool,
     now: u64,
 }

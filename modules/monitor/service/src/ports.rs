@@ -97,7 +97,7 @@ impl Ports {
         self.inside.contains(&link)
     }
 
-    /// Counts at the ports among these devices, and nowhere else. Returns new ports.
+    /// Counts only at the ports among these devices. Returns new ports.
     pub fn attach<'a>(
         &mut self,
         links: impl Iterator<Item = &'a Link> + Clone,

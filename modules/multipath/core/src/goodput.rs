@@ -69,7 +69,7 @@ pub enum Action {
         address: IpAddr,
         /// Rate of all paths together.
         together: f64,
-        /// Rate of the best path by itself.
+        /// Rate of the best path alone.
         best: f64,
     },
     /// The path stays paused: without it more bytes arrived.

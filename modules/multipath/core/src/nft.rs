@@ -65,8 +65,8 @@ pub fn create(redirect: &Redirect) -> String {
     sources(&mut text, redirect);
     text += "\tchain clients {\n\t\ttype filter hook prerouting priority mangle; policy accept;\n";
     text += "\t\tmeta l4proto != tcp return\n";
-    // Packets of connections that weir has: before all else, as their destination may have become a
-    // direct one since.
+    // Packets of weir's connections come first, as their destination may have become a direct one
+    // since.
     let _ = writeln!(
         text,
         "\t\tsocket transparent 1 meta mark set meta mark or {MARK:#x} accept"

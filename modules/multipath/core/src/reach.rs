@@ -71,7 +71,7 @@ pub struct Reach {
     /// Permits port [`SMTP`] too: mail sent there is sent in the partner's name.
     pub smtp: bool,
     /// Local networks that are permitted nevertheless. They never include the partner itself, its
-    /// routers or a cloud's secrets, unless such an address is listed by itself.
+    /// routers or a cloud's secrets, unless such an address is listed individually.
     pub allowed: Vec<Prefix>,
     /// Networks of the tunnel: each router has an address there.
     pub tunnel: Vec<Prefix>,

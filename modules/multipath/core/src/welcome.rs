@@ -177,7 +177,7 @@ fn granted(value: &[u8]) -> Result<Vec<Ports>, Malformed> {
     each.collect::<Option<_>>().ok_or(wrong)
 }
 
-/// Returns a value of exactly so many bytes, if it is there.
+/// Returns a value of exactly `N` bytes, if present.
 fn exact<const N: usize>(kind: u8, value: Option<&[u8]>) -> Result<Option<[u8; N]>, Malformed> {
     value
         .map(|value| value.try_into().map_err(|_| Malformed::Value(kind)))

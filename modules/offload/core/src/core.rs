@@ -116,7 +116,7 @@ impl Core {
                 match source {
                     Source::Conntrack => self.connections.ask(output),
                     Source::Route => self.network.ask(output),
-                    // The next generation bumps again, whatever its number.
+                    // The next generation ends proofs again, whatever its number.
                     Source::Firewall | Source::Policy => {}
                 }
             }

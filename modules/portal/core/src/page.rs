@@ -32,13 +32,13 @@ pub enum GuestProblem {
     Spent,
     /// The account server does not answer.
     Silent,
-    /// Too many wrong ones: so many seconds to wait.
+    /// Too many wrong codes: seconds to wait.
     Wait(u64),
-    /// Free access is not available now: so many seconds to wait.
+    /// Free access is not available now: seconds to wait.
     Rest(u64),
-    /// The portal is closed: so many seconds to wait, if the hours end.
+    /// The portal is closed: seconds to wait, if the hours end.
     Closed(Option<u64>),
-    /// The page is to be read first: for so many seconds more.
+    /// The guest has to read the page first: remaining seconds.
     Read(u64),
     /// The router does not know the device.
     Stranger,

@@ -3,7 +3,7 @@
 
 /// Maximum length of a picture in bytes.
 pub const LONGEST: usize = 100 * 1024;
-/// Pixels of the longest side: so many a telephone has room to unpack.
+/// Maximum pixels of the longest side: the limit for unpacking on a telephone.
 const LONGEST_SIDE: u32 = 4096;
 
 /// File format of a picture.

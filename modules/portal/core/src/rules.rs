@@ -63,7 +63,7 @@ pub const OPEN: &str = "open";
 /// Change to an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetChange {
-    /// Adds the element for so many milliseconds from now; `None`: for ever.
+    /// Adds the element for a time in milliseconds from now; `None`: for ever.
     Put(Element, Option<Millis>),
     /// Removes the element.
     Remove(Element),

@@ -200,7 +200,7 @@ impl Statistics {
         self.change(|day| day.log_ins += 1);
     }
 
-    /// Records that a device had traffic within so many seconds.
+    /// Records that a device had traffic within the given number of seconds.
     pub fn was_online(&mut self, mac: &Mac, seconds: u64) {
         self.count_device(mac);
         self.change(|day| day.seconds = day.seconds.saturating_add(seconds));

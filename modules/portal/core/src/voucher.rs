@@ -50,7 +50,7 @@ pub struct Voucher {
     /// Bits a second that each device may send, and get; `None`: as many as there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// True if the time passes only while a device is on-line.
+    /// True if the time passes only while a device is online.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub online: bool,
     /// Whence it is.

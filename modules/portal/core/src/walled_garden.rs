@@ -185,7 +185,7 @@ impl Question {
     }
 }
 
-/// Builds the answer to a guest: these addresses, valid for so many seconds.
+/// Builds the answer to a guest: these addresses, with a validity in seconds.
 pub fn encode_answer(
     question: &[u8],
     code: u8,

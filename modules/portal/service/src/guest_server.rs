@@ -104,7 +104,7 @@ impl GuestServer {
         {
             let to = format!("{}{}", self.origin(own), prefilled(code));
             let mut response = moved(StatusCode::FOUND, &to);
-            // The connection leads here, whatever becomes of its device.
+            // The connection leads here, whatever happens to its device.
             let close = HeaderValue::from_static("close");
             response
                 .headers_mut()

@@ -586,7 +586,7 @@ impl GuestService {
         }
     }
 
-    /// Stores the used time and bytes, and the devices on-line.
+    /// Stores the used time and bytes, and the online devices.
     pub fn persist(&mut self) {
         self.last_written = Instant::now();
         self.read_counters();

@@ -142,7 +142,7 @@ impl Client {
         Some(Asking(&self.asking))
     }
 
-    /// Returns the servers, those without an answer lately last.
+    /// Returns the servers; those without a recent answer come last.
     fn in_turn(&self) -> Vec<SocketAddr> {
         let (now, resting) = (Instant::now(), self.resting.borrow());
         let mut servers = self.servers.clone();
@@ -190,7 +190,7 @@ impl Client {
         }
     }
 
-    /// Returns true if a problem was not logged lately.
+    /// Returns true if a problem was not logged recently.
     fn is_news(&self, server: SocketAddr, doubt: Option<ReplyError>) -> bool {
         let mut told = self.told.borrow_mut();
         let before = told.get(&(server, doubt));

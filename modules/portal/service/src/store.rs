@@ -178,7 +178,7 @@ fn work(mut keeping: VoucherFile, jobs: &mpsc::Receiver<Job>, fails: &AtomicBool
 
 impl VoucherFile {
     /// Writes late lines and then these lines. `keep`: if the write fails, these lines are late
-    /// from now on; else they are dropped.
+    /// from now on; otherwise they are dropped.
     fn take(&mut self, lines: &str, keep: bool) -> io::Result<()> {
         let late = self.late.len();
         self.late.push_str(lines);

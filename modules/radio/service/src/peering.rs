@@ -191,7 +191,7 @@ impl Peered {
         })
     }
 
-    /// Has peers for as long as there is an access point, and waits for one else.
+    /// Runs the peering while the access point exists, and waits for one otherwise.
     async fn run(&self, shown: &Shown) {
         let mut told = String::new();
         loop {

@@ -57,7 +57,7 @@ impl PowerControl {
         named.is_empty() || named.iter().any(|device| device.0 == name)
     }
 
-    /// Starts a thread for a possible access point. The thread of any other device ends by itself.
+    /// Starts a thread for a possible access point. For any other device, the thread ends at once.
     pub fn begin(&mut self, link: u32, name: &str) {
         self.threads.retain(|_, thread| !thread.is_finished());
         if self.threads.contains_key(&link) || !self.wants(name) {

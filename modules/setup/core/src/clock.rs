@@ -32,7 +32,7 @@ impl BootTime {
         })
     }
 
-    /// Returns the time so many seconds later.
+    /// Returns the time `seconds` seconds later.
     pub fn after(&self, seconds: u64) -> BootTime {
         BootTime {
             boot: self.boot.clone(),

@@ -6,7 +6,7 @@ use uci::{Element, Package, Section, quoted};
 /// A line of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// True if the line is only in the new file; else only in the old one.
+    /// True if the line is only in the new file; otherwise only in the old one.
     pub added: bool,
     /// Address of the option or section: `network.lan.proto`, `firewall.@rule[3]`.
     pub address: String,

@@ -38,9 +38,9 @@ const KEPT: usize = 10;
 const PENDING: &str = "pending";
 /// File with the number of the last change, confirmed or not.
 const LAST: &str = "last";
-/// Folder of a change that was put aside: some of its files must not be changed, and stayed.
+/// Folder of a change that was set aside: some of its files must not be changed, and stayed.
 const REFUSED: &str = "refused";
-/// File of the change that was taken back last.
+/// File of the change that was undone last.
 const UNDONE: &str = "undone";
 
 /// Journal of changes.
@@ -53,8 +53,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Returns a journal in this folder, which is made when it is needed. The journal changes no
-    /// file out of these bounds, whatever is written in its folder.
+    /// Returns a journal in this folder, which is created when needed. The journal changes no file
+    /// out of these bounds, whatever is written in its folder.
     pub fn new(folder: impl Into<PathBuf>, bounds: Bounds) -> Journal {
         let folder = folder.into();
         Journal {
@@ -128,8 +128,8 @@ impl Journal {
         }
     }
 
-    /// Returns the number of the last change. A note keeps the number of one that was taken back,
-    /// so that files found then are not attributed to another change.
+    /// Returns the number of the last change. A note keeps the number of an undone one, so that
+    /// files found then are not attributed to another change.
     fn last(&self) -> Result<u64, JournalError> {
         let kept = self.states()?.first().map(|state| state.change.number);
         let noted = fs::read_to_string(self.folder.join(LAST)).ok();
@@ -312,7 +312,7 @@ impl Journal {
         Ok(change)
     }
 
-    /// Puts a change aside that cannot be taken back, so that it prevents no other one. Returns its
+    /// Sets aside a change that cannot be undone, so that it prevents no other one. Returns its
     /// folder.
     fn put_aside(&self, folder: &Path) -> Result<PathBuf, JournalError> {
         let aside = self.folder.join(REFUSED);

@@ -18,7 +18,7 @@ pub struct SetupDifference {
 /// An option, list element or section that is there only before a change, or only after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupLine {
-    /// True if the line is there after the change; else before it.
+    /// True if the line exists after the change; otherwise before it.
     pub added: bool,
     /// Address of the option or section: `network.lan.proto`, `firewall.@rule[3]`.
     pub address: String,

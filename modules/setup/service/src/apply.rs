@@ -185,8 +185,8 @@ pub fn recover(place: &ConfigStore, output: &mut Output<'_>) -> Result<(), Error
             output.line(&output.toned(Tone::Warn, &sanitize(&refused.to_string())))?;
             Some(Change::clone(change))
         }
-        // A journal that another user may have written is not read, and every start says so. A
-        // damaged one is put aside.
+        // A journal that another user may have written is not read, and every start logs this. A
+        // damaged one is set aside.
         Err(other @ (JournalError::Outside(_) | JournalError::Damaged { .. })) => {
             output.line(&output.toned(Tone::Warn, &sanitize(&other.to_string())))?;
             None

@@ -305,7 +305,7 @@ impl ConfigStore {
         }
     }
 
-    /// Returns the copies of files that another program wrote during a change that is taken back.
+    /// Returns the copies of files that another program wrote during an undone change.
     pub fn foreign_copies(&self, number: u64) -> Vec<PathBuf> {
         let begin = format!("found-{number}-");
         let entries = std::fs::read_dir(self.journal.folder())

@@ -1,5 +1,5 @@
-//! Abilities of a router's radios: from nl80211, if it reports them, else from their sections and
-//! hostapd. The kernel is queried once.
+//! Abilities of a router's radios: from nl80211, if it reports them, otherwise from their sections
+//! and hostapd. The kernel is queried once.
 
 use std::env;
 use std::fs;

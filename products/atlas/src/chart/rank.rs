@@ -158,7 +158,7 @@ fn add(sum: &mut [i64; 3], counted: [i64; 3]) {
     }
 }
 
-/// Returns the name, or else the key.
+/// Returns the name, otherwise the key.
 pub(super) fn named(profile: &Profile, key: &str) -> String {
     let name = profile.name.trim();
     if name.is_empty() { key } else { name }.to_owned()

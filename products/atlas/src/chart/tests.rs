@@ -289,7 +289,7 @@ fn many_rows_are_read_coarser() {
     let coarser = figure(&store, "routing", "by=day");
     assert_eq!(coarser.by, Unit::Month);
     assert!(coarser.notes[0].starts_with("Coarser than asked for"));
-    // Without `by=` there is no note.
+    // Without `by=` the note is missing.
     let usual = figure(&store, "routing", "to=2020-02-10");
     assert_eq!((usual.by, usual.notes.len()), (Unit::Month, 0));
     assert_eq!(figure(&store, "growth", "by=day").by, Unit::Day);

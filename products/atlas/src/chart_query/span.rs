@@ -73,7 +73,7 @@ impl Span {
         }
     }
 
-    /// Returns the text form: the year, month, day or hour, else the first hour.
+    /// Returns the text form: the year, month, day or hour, otherwise the first hour.
     pub fn word(self) -> String {
         let begin = day(self.begin);
         let year = begin.year();

@@ -385,7 +385,7 @@ fn by_name(answer: &Answer) -> Option<(Vec<i64>, Unit, Vec<Series>)> {
         };
         by = by.min(unit(span));
         at.insert(span.begin);
-        // Two numbers of one name and time are something else.
+        // Two numbers with one name and time need another chart.
         if named
             .entry(name)
             .or_default()

@@ -85,7 +85,7 @@ struct Context<'c, 'de> {
     slots: Slots<'de>,
     drafts: Vec<Draft>,
     remarks: &'c mut Remarks,
-    /// True if a malformed entry is skipped by itself.
+    /// True if a malformed entry alone is skipped.
     patient: bool,
 }
 

@@ -181,7 +181,7 @@ impl App {
         }
     }
 
-    /// Returns an answer from the store: cached, or else computed.
+    /// Returns an answer from the store: cached, otherwise computed.
     async fn computed(
         self: &Arc<Self>,
         visit: &Visit<'_>,

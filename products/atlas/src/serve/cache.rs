@@ -49,7 +49,7 @@ impl<T> Cache<T> {
         Some(Arc::clone(&kept.value))
     }
 
-    /// Keeps a value of so many bytes, unless it is as large as many others.
+    /// Stores a value of a given size in bytes, unless it is as large as many others.
     pub fn put(&mut self, version: i64, key: &str, octets: usize, value: Arc<T>) {
         self.be_of(version);
         let weight = octets + 2 * key.len();

@@ -87,7 +87,7 @@ pub(super) fn open(path: &Path, limits: &Limits) -> rusqlite::Result<Connection>
         (DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, false),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
-        // "Berlin" is a column, not a text: else a typing error is an empty answer.
+        // "Berlin" is a column, not a text: otherwise a typing error gives an empty answer.
         (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
         (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
     ] {

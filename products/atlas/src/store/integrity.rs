@@ -21,7 +21,7 @@ const SHORT: [&str; 9] = [
     "profiles",
     "profile_routing",
 ];
-/// Tables that are checked at so many places, from begin to end.
+/// Tables that are checked at a number of places, from begin to end.
 const LONG: [(&str, &str); 3] = [
     ("days", "day"),
     ("day_profiles", "day"),

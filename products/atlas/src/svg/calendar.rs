@@ -19,7 +19,7 @@ pub(super) struct Tick {
 #[derive(Clone, Copy)]
 enum Step {
     Hours(i64),
-    /// First day of a month, and every so many days after it.
+    /// First day of a month, and days after it at this interval.
     Days(i64),
     Months(i64),
 }

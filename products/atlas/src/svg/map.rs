@@ -122,7 +122,7 @@ fn on_earth(point: &Point) -> bool {
     point.latitude.abs() <= 90.0 && point.longitude.abs() <= 180.0
 }
 
-/// Returns Europe's projection, if all but one place in twelve are there; else the world's,
+/// Returns Europe's projection, if all but one place in twelve are there; otherwise the world's,
 /// undistorted at about half of the places. Rounded, for stability from month to month.
 fn projection(points: &[Point]) -> Projection {
     const STEP: f64 = 15.0;

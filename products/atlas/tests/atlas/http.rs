@@ -1,4 +1,4 @@
-//! The server, asked over real sockets by a client that says every byte itself.
+//! The server, queried over real sockets by a client that controls every byte.
 
 mod charts;
 mod clients;

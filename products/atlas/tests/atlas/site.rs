@@ -205,7 +205,7 @@ fn what_is_no_longer_written_goes_and_nothing_else() {
     assert_eq!(left, [foreign, changed].map(String::from).into());
     assert!(!out.path().join("de/community").exists(), "an empty folder");
     assert!(kept.exists());
-    // Nothing more to remove: nothing is said of it.
+    // Nothing more to remove, so nothing is reported.
     let again = write(out.path(), &["--lang", "en"]);
     assert!(!again.contains("removed"), "{again}");
     assert!(out.path().join("index.html").exists());

@@ -10,7 +10,7 @@ use testing::Directory;
 
 use crate::common::*;
 
-/// Of all those that weir-atlas makes for it.
+/// The views that weir-atlas makes for the engine.
 const VIEWS: [&str; 8] = [
     "snapshots",
     "growth",

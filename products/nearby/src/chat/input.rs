@@ -105,7 +105,7 @@ impl Input {
         text
     }
 
-    /// Returns the part that is visible in so many columns, and the cursor's column.
+    /// Returns the part that is visible in a given number of columns, and the cursor's column.
     pub fn seen(&self, columns: usize) -> (String, usize) {
         // The cursor needs a place behind the last letter.
         let most = columns.saturating_sub(1);

@@ -19,7 +19,7 @@ pub enum Key {
     PageDown,
     /// Ctrl and C: quits in any state.
     Interrupt,
-    /// Ctrl and D: quits in an empty line; else deletes the letter at the cursor.
+    /// Ctrl and D: quits in an empty line; otherwise deletes the letter at the cursor.
     End,
     /// Ctrl and L: redraw the screen.
     Redraw,

@@ -136,7 +136,7 @@ impl Chat {
             DaemonEvent::Answered(Ok(_)) => {}
             DaemonEvent::Answered(Err([to, text, why])) => {
                 self.put(now, Kind::Wrong(format!("not sent: {why}")));
-                // Restores the text for another attempt, unless the user has typed something else.
+                // Restores the text for another attempt, unless the user has typed another text.
                 let now = self.to.as_deref().unwrap_or("all");
                 if self.input.text().is_empty() {
                     match to == now {

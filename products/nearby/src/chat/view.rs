@@ -164,7 +164,7 @@ fn start(text: &str, columns: usize) -> String {
     letters(text).take_while(fits).map(|(_, it)| it).collect()
 }
 
-/// Returns the peers nearby, in one row of so many columns.
+/// Returns the peers nearby, in one row of the given width.
 pub fn near(chat: &Chat, columns: usize) -> String {
     if !chat.is_there() {
         return start("weir-nearby is not reachable: trying again", columns);

@@ -95,7 +95,7 @@ impl Page {
     }
 }
 
-/// Serves the page, if there is one; else waits for ever.
+/// Serves the page, if configured; otherwise waits for ever.
 pub async fn serve(page: Option<Page>, state: &State) -> std::io::Result<Infallible> {
     match page {
         Some(page) => page.serve(state).await,

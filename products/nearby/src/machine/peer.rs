@@ -168,8 +168,8 @@ impl Peer {
         room
     }
 
-    /// Queues an own message that is stored nowhere else: the latest of the passed-on messages give
-    /// way. Returns true if there was room.
+    /// Queues an own message that exists only here: it replaces the latest relayed messages.
+    /// Returns true if there was room.
     pub fn insist(&mut self, message: &PendingMessage) -> bool {
         while !self.wait(message.clone(), false) {
             let passed = |it: &PendingMessage| it.number >= PASSED && !it.kept;

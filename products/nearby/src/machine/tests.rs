@@ -261,7 +261,7 @@ fn in_a_circle_each_message_comes_to_each_once() {
 /// A message arrives once, wherever its connection breaks.
 #[test]
 fn connections_break_and_no_message_is_lost_or_doubled() {
-    // With v1 a message takes a hundred writes.
+    // With v1 a message needs a hundred writes.
     for (formats, breaks) in [([Format::V1], 130..230), ([Format::V2], 13..70)] {
         for breaks in breaks.step_by(9) {
             let mut world = World::new(&[&formats, &formats]);

@@ -124,7 +124,7 @@ fn run(pair: &mut [Place; 2]) {
     }
 }
 
-/// Bytes as in protobuf's own documentation, as field numbers alone prove nothing.
+/// Bytes as in protobuf's own documentation, because field numbers alone prove nothing.
 #[test]
 fn what_libqaul_says_is_read_by_its_octets() {
     let mut place = Place::new(1);

@@ -61,7 +61,7 @@ pub fn passed_over(path: &Path, error: &ReadError) {
 
 fn open(path: &Path) -> io::Result<(fs::File, u64)> {
     use std::os::unix::fs::OpenOptionsExt;
-    // Whatever else has this name is not waited for.
+    // Opening any other kind of file with this name does not block.
     let mut options = fs::OpenOptions::new();
     let flags = (nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW).bits();
     let file = options.read(true).custom_flags(flags).open(path)?;

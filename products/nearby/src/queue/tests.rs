@@ -7,7 +7,7 @@ use testing::Directory;
 use super::*;
 use crate::v2::outbox::Priority;
 
-/// A disk that does so many things and then nothing more, and does half of the last one.
+/// A disk that performs a number of operations and then none, with half of the last one.
 #[derive(Clone, Default)]
 struct Dying {
     left: Rc<Cell<Option<usize>>>,

@@ -84,7 +84,8 @@ fn an_endless_frame_takes_bounded_memory() {
     );
 }
 
-/// Of a thousand random messages, qaul's cuts lose some in its own receivers; ours lose none.
+/// Of a thousand random messages, qaul's split loses some in its own receivers; weir's split loses
+/// none.
 #[test]
 fn receivers_that_lose_octets_lose_none_of_ours() {
     let mut lost = [0, 0];

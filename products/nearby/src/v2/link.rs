@@ -24,7 +24,7 @@ pub enum Event {
     Peer(Id),
     /// A message arrived.
     Message(Vec<u8>),
-    /// A message arrived by IP, and may go on by so many more links.
+    /// A message arrived by IP, and may use this number of further links.
     Hopped(u8, Vec<u8>),
     /// The outcome of an own message, by its number: true if delivered.
     Outcome(u64, bool),

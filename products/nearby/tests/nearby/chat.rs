@@ -198,7 +198,7 @@ fn whatever_ends_it_leaves_the_terminal_well() {
     seat.left(0);
 }
 
-/// No test by itself: [`a_panic_is_told_on_a_terminal_that_was_given_back`] runs this.
+/// Not a test by itself: [`a_panic_is_told_on_a_terminal_that_was_given_back`] runs this.
 #[test]
 fn panics_on_the_screen() {
     if std::env::var_os("WEIR_TEST_PANIC").is_none() {

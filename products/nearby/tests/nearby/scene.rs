@@ -188,7 +188,7 @@ impl Scene<'_> {
         Ok(adapter)
     }
 
-    /// A program with an adapter of its own, which speaks these formats.
+    /// Starts a program with an adapter of its own, which uses these formats.
     pub fn node(&mut self, format: &str) -> Result<Node, Error> {
         self.node_with(format, &[])
     }

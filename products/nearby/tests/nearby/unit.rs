@@ -64,7 +64,7 @@ fn it_may_do_what_the_program_does() {
     let families = value("RestrictAddressFamilies");
     let families: Vec<&str> = families.split(' ').collect();
     assert_eq!(families, ["AF_UNIX", "AF_BLUETOOTH", "AF_INET", "AF_INET6"]);
-    // The socket is in a folder of its own, which no other program takes away.
+    // The socket is in a folder of its own, which no other program removes.
     let folder = value("RuntimeDirectory");
     let asked = format!("[default: /run/{folder}/socket]");
     let help = run(&["peers", "--help"]).out;

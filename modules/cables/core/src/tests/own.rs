@@ -23,7 +23,7 @@ fn one_own_hello_is_a_loop_and_names_the_other_port() {
     assert!(!scene.passes(3000).cable.wants_look(4000));
     let mut scene = comes_back(Scene::new(Use::Lan), "lan1");
     assert!(scene.says().why.ends_with("a loop behind this port."));
-    // Against a proof, too, and until nothing came for half a minute.
+    // Also against a proof, and until nothing arrived for half a minute.
     scene = scene.greets(true).passes(29_900);
     assert_eq!(scene.role(), Role::Loop);
     scene = scene.passes(100);

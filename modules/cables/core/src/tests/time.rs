@@ -259,7 +259,7 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     awaited(&mut scene, Proof::Awaited);
     scene = scene.hear(FrameClass::Batman, 1).passes(2000);
     assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
-    // A forged hello takes nothing away.
+    // A forged hello removes nothing.
     awaited(&mut scene, Proof::None);
     awaited(&mut scene, Proof::Proven);
     scene = scene.passes(600);
@@ -307,7 +307,7 @@ fn where_a_hello_may_come_it_is_waited_for_before_a_node_is_a_border() {
     assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
     scene.cable.hello(&hello(true), scene.now);
     assert_eq!(scene.passes(600).role(), Role::Mesh);
-    // None comes.
+    // No proof arrives.
     let mut scene = heard(true).passes(4000);
     assert_eq!(
         (scene.role(), scene.says().decided),

@@ -88,7 +88,7 @@ fn a_router_that_is_no_default_router_is_no_way_to_the_internet() {
     };
     let said = asked(heard(), &no_default_router()).says();
     assert_ne!(said.role, Role::Uplink, "{said:#?}");
-    // An answer that did not come says nothing of it.
+    // A missing answer proves nothing.
     let said = asked(heard(), &look(Internet::None, false)).says();
     assert_eq!((said.role, said.confidence), (Role::Uplink, 60));
     let said = asked(heard(), &look(Internet::Ipv6Only, true)).says();

@@ -55,7 +55,7 @@ fn proven(port: &Port) -> Vec<Mac> {
     proven.map(|peer| peer.mac).collect()
 }
 
-/// All that a port says until it has nothing more to say.
+/// Returns the times of all hellos of a port until it has none to send.
 fn all(port: &mut Port, mut now: u64) -> Vec<u64> {
     let mut times = Vec::new();
     while let Some(next) = port.wake(now) {
@@ -239,7 +239,7 @@ fn an_own_hello_that_comes_back_is_a_loop() {
     let told = two.heard(&frame, &[A, B], 0).expect("a hello");
     assert_eq!((told.state, told.peer), (State::Own, A));
     assert_eq!(Some(told.nonce), one.nonce());
-    // At the same port: a switch that loops behind it.
+    // At the same port: a switch with a loop behind it.
     assert_eq!(hears(&mut one, &frame, 0), State::Own);
     assert!(one.peers().is_empty() && two.peers().is_empty());
     // With the next link it is one that was recorded.
@@ -442,7 +442,7 @@ fn the_example_of_the_documentation_is_what_is_said() {
 }
 
 proptest! {
-    // Each signs many times, which is slow where nothing is optimised.
+    // Each case signs many times, which is slow in unoptimised builds.
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]

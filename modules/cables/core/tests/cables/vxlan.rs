@@ -176,11 +176,12 @@ fn the_number_is_of_24_bits_and_never_0() {
 }
 
 proptest! {
-    // Each signs many times, which is slow where nothing is optimised.
+    // Each case signs many times, which is slow in unoptimised builds.
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Frames come late, in another order and twice; stations come at any time, at either end. Once
-    /// all has come, both say the same, and one of them saw others if they say that there are.
+    /// Frames arrive late, reordered and twice; stations appear at any time, at either end. After
+    /// all frames have arrived, both ends agree, and an end that reports other stations has seen
+    /// some.
     #[test]
     fn both_ends_say_the_same(
         steps in prop::collection::vec((0_u8..8, any::<prop::sample::Index>(), 0_u64..1500), 0..80),

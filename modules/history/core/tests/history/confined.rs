@@ -1,4 +1,4 @@
-//! A history needs its directory, and nothing else of the file system.
+//! A history needs only its directory of the file system.
 
 use crate::common;
 use common::*;

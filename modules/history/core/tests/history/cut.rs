@@ -32,7 +32,7 @@ fn network() -> Lab {
             .expect("an address");
         lab.address("router", &port, &format!("fd00:0:0:{number}::1/64"))
             .expect("an address");
-        // Without one of its own link it asks for no IPv6 neighbour.
+        // Without a link-local address of its own, it sends no IPv6 neighbour solicitation.
         lab.address("router", &port, "fe80::1/64")
             .expect("an address");
         let via = |text: String| text.parse::<IpAddr>().expect("an address");

@@ -211,7 +211,7 @@ fn a_file_that_was_removed_or_replaced_is_made_again() {
     fs::remove_file(directory.file()).expect("removed");
     store.flush(NOON).expect("a flush");
     assert_eq!(received(&store, Unit::Day), 100);
-    // A backup comes back, where words have other numbers.
+    // A backup returns, with other numbers of names.
     let other = Directory::new();
     let mut backup = open(&other.file(), NOON);
     backup.add(NOON, Some(mac(2)), "mail", &traffic(1000));
@@ -442,8 +442,8 @@ fn other_settings_hold_at_once() {
     assert_eq!(used(&mut store).0, 11_000);
 }
 
-/// SQLite keeps weir's version at byte 60 of the file: another one has the tables made that are
-/// there.
+/// SQLite stores weir's version at byte 60 of the file: with another version, existing tables would
+/// be created again.
 #[test]
 fn another_version_by_mistake_is_damage() {
     for octet in 60..64 {

@@ -1,6 +1,6 @@
-//! A folder that changes: mounted later, unmounted and mounted again, removed and made again. The
-//! thread is confined, as the daemon's is. In a mount namespace of a child, which takes its mounts
-//! with it. Needs root.
+//! A folder that changes: mounted later, unmounted and mounted again, removed and created again.
+//! The thread is confined, like the daemon's. Runs in a mount namespace of a child, whose mounts
+//! end with it. Needs root.
 
 use crate::common;
 use std::path::Path;

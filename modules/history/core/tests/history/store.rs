@@ -231,8 +231,8 @@ fn what_was_seen_before_the_clock_was_set_is_of_when_it_was() {
     assert_eq!(usage.used(mac(1), Unit::Month), 661);
     store.close(NOON).expect("a last flush");
 
-    // After a restart the last hour is known: quotas hold at once, and a router that is stopped
-    // before its clock is set loses nothing.
+    // After a restart the last hour is known: quotas apply at once, and a router that is stopped
+    // before its clock is set loses no data.
     let mut store = open(&directory.file(), 5);
     store.add(6, Some(mac(1)), "web", &traffic(1000));
     let used = |store: &mut Store, now| {

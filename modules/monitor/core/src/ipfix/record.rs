@@ -138,7 +138,7 @@ pub struct FlowRecord<'a> {
     pub start: u64,
     /// Time of the last of these packets.
     pub end: u64,
-    /// Internet traffic: externalAddressRealm is `internet`, else `lan` (RFC 8158).
+    /// Internet traffic: externalAddressRealm is `internet`, otherwise `lan` (RFC 8158).
     pub internet: bool,
     /// Reason of the export.
     pub reason: EndReason,

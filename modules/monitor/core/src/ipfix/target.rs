@@ -26,7 +26,7 @@ pub enum TargetError {
     /// The port is missing or out of range.
     #[error("{0:?} does not end in a port from 1 to 65535: the default of IPFIX is 4739")]
     Port(String),
-    /// An IPv6 address without brackets, or brackets around something else.
+    /// An IPv6 address without brackets, or brackets around another text.
     #[error("{0:?}: put the IPv6 address in brackets, as in \"[2001:db8::1]:4739\"")]
     Brackets(String),
 }

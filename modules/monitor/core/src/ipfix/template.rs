@@ -31,7 +31,7 @@ pub enum Shape {
 /// Properties that determine the template of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowShape {
-    /// IPv6, else IPv4.
+    /// IPv6, otherwise IPv4.
     pub ipv6: bool,
     /// Fields of layer 4.
     pub layer4: Layer4,

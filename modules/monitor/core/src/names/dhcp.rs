@@ -38,7 +38,7 @@ pub struct Message {
     pub kind: MessageType,
     /// Hardware address of the client.
     pub mac: Mac,
-    /// Name of the device (option 12; else the first label of option 81); in an
+    /// Name of the device (option 12; otherwise the first label of option 81); in an
     /// [`MessageType::Ack`], the server's name for the device.
     pub name: Option<String>,
     /// The address that the device gets, requests (option 50), or has.

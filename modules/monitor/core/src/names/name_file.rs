@@ -1,8 +1,8 @@
 //! Device names in files on the router: leases of dnsmasq and odhcpd, `/etc/hosts`, `/etc/ethers`.
 //!
 //! A reader parses the bytes of a file, and returns the entries and the number of malformed lines.
-//! At most [`MOST`] entries are kept of a file, whatever its length: some routers have 100,000
-//! blocked names in their hosts.
+//! The reader keeps at most [`MOST`] entries of a file, whatever its length: some routers have
+//! 100,000 blocked names in their hosts.
 
 use std::net::IpAddr;
 

@@ -236,8 +236,8 @@ fn variable(cursor: &mut Cursor<'_>) -> Option<u64> {
     Some(value)
 }
 
-/// Gathers the pieces of the handshake (RFC 9000, 19.6) among the frames that an Initial packet may
-/// have (12.4).
+/// Assembles the handshake data (RFC 9000, 19.6) from the frames that an Initial packet may have
+/// (12.4).
 fn crypto(frames: &[u8], gather: &mut Reassembly) -> Option<()> {
     const PADDING: u64 = 0;
     const PING: u64 = 1;

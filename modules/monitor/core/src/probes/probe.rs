@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Description of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Name, in configuration and output: small letters, digits and `-`. In C, `_` stands for `-`.
+    /// Name, in configuration and output: small letters, digits and `-`. In C, `_` replaces `-`.
     pub name: &'static str,
     /// Phrase that describes the recorded value.
     pub help: &'static str,

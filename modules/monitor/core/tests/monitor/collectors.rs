@@ -13,8 +13,7 @@ use weir_monitor_core::ipfix::{Collector, Exporter, FlowRecord, Message, NatEven
 
 const FLOWS: usize = 3000;
 
-/// Sends as the daemon does, but waits for the collector to keep up: losses there would prove
-/// nothing.
+/// Sends like the daemon, but waits for the collector to keep up: losses there would prove nothing.
 fn export(
     exporter: &mut Exporter,
     collector: &mut Collector,
@@ -45,7 +44,7 @@ fn export(
 struct Kind {
     /// Starts it, with this directory to write to.
     start: fn(port: u16, directory: &Path) -> Peer,
-    /// Stops the collector once it has written so many records.
+    /// Stops the collector once it has written `records` records.
     stop: fn(peer: Peer, directory: &Path, records: u64),
     /// Reads the collector's counts.
     read: fn(directory: &Path) -> Table,
@@ -286,7 +285,7 @@ fn nfacctd_counts_the_same() {
     assert_eq!(records.iter().filter(told).count(), translated());
 }
 
-/// Returns the path where scripts/setup installs goflow2: beside other build results.
+/// Returns the path where scripts/setup installs goflow2: next to other build results.
 fn goflow2_path() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .parent()

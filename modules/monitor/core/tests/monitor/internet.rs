@@ -324,7 +324,7 @@ fn what_is_bridged_to_the_gateway_is_internet_traffic() {
     assert_eq!(sums(&mut monitor, LAPTOP), [100, 9_000, 0, 1_000]);
 }
 
-/// The hardware address of a gateway may become known after its traffic was judged.
+/// The hardware address of a gateway may become known after its traffic was classified.
 #[test]
 fn a_gateway_that_is_known_later_changes_verdicts() {
     let mut monitor = monitor();

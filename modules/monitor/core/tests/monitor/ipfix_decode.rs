@@ -369,7 +369,7 @@ fn statistics_and_names_come_with_each_refresh() {
     let ignored: Vec<_> = options.iter().filter(|o| o.contains_key(&164)).collect();
     assert_eq!(ignored.len(), 1, "only once there is something");
     assert_eq!((number(ignored[0], 164), number(ignored[0], 165)), (5, 700));
-    // Both times, one behind the other: nothing was ignored after the first.
+    // Both times, one after the other: nothing was ignored after the first.
     assert_eq!(ignored[0][&323], [1_003_000u64.to_be_bytes(); 2].concat());
     let not_sent: Vec<_> = options.iter().filter(|o| o.contains_key(&166)).collect();
     assert_eq!(not_sent.len(), 1);

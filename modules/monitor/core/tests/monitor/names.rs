@@ -163,8 +163,7 @@ fn answers_of_dnsmasq() {
     assert_eq!(told[1], pair("www.example.com", "2001:db8::10"));
     // The queried name, not the name that it is an alias of.
     assert_eq!(told[2], pair("shop.example.com", "198.51.100.11"));
-    // No entry for the missing name, nor for the blocked one; of the long answers as much as is
-    // kept.
+    // No entry for the missing name, nor for the blocked one; the long answers up to the limit.
     assert_eq!(told.len(), 3 + 29 + 32);
     assert!(told[3..].iter().all(|(name, _)| name == "many.example.com"));
     let tally = path.reader.tally();

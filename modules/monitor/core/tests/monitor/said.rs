@@ -42,7 +42,7 @@ fn hello(key: &ConversationKey, name: &str) -> NameObservation {
     }
 }
 
-/// Reads that it lives, for so many seconds by now.
+/// Adds a reading that the conversation is active, with its age in seconds.
 fn read(monitor: &mut Monitor, key: ConversationKey, seconds: u64, now: u64) -> Option<Arc<str>> {
     let reading = Reading {
         key,
@@ -126,7 +126,7 @@ fn another_hardware_address_says_nothing() {
         name,
         kind,
     };
-    // The forged hello comes before the conversation is known, and after.
+    // The forged hello arrives before the conversation is known, and after.
     for now in [1_000, 2_100] {
         monitor.learn(&forged, now);
         assert_eq!(read(&mut monitor, key(1), 0, now), None);

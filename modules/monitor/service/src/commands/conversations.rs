@@ -178,7 +178,7 @@ fn device_name(conversation: &Conversation) -> Option<&str> {
     name.filter(|name| !name.trim().is_empty())
 }
 
-/// Returns the name of the device, else its address in the conversation.
+/// Returns the name of the device, otherwise its address in the conversation.
 #[cfg_attr(not(feature = "top"), allow(dead_code, reason = "for `weir top`"))]
 pub(crate) fn station(conversation: &Conversation) -> &str {
     device_name(conversation).unwrap_or(&conversation.station)

@@ -68,13 +68,13 @@ impl<C: Copy + PartialEq, I: Clone + PartialEq> ListPosition<C, I> {
         rows.get(self.at(rows)).cloned()
     }
 
-    /// Moves by so many rows.
+    /// Moves by `by` rows.
     pub(super) fn step(&mut self, by: isize, rows: &[I]) {
         let to = self.at(rows).saturating_add_signed(by);
         self.go(to, rows);
     }
 
-    /// Moves by so many pages.
+    /// Moves by `by` pages.
     pub(super) fn turn(&mut self, by: isize, rows: &[I]) {
         let page = isize::try_from(self.page.max(1)).unwrap_or(1);
         self.step(by.saturating_mul(page), rows);
@@ -83,7 +83,7 @@ impl<C: Copy + PartialEq, I: Clone + PartialEq> ListPosition<C, I> {
     /// Moves to a row, or to the last one.
     pub(super) fn go(&mut self, to: usize, rows: &[I]) {
         self.at = to.min(rows.len().saturating_sub(1));
-        // At the top, whatever is the first is meant.
+        // At the top, the selection is the first row, whichever device it is.
         self.chosen = if self.at == 0 {
             None
         } else {
@@ -91,7 +91,7 @@ impl<C: Copy + PartialEq, I: Clone + PartialEq> ListPosition<C, I> {
         };
     }
 
-    /// Scrolls to a page of so many rows, and returns the first row and the chosen one.
+    /// Scrolls to a page of `page` rows, and returns the first row and the selected one.
     pub(super) fn fit(&mut self, page: usize, rows: &[I]) -> (usize, usize) {
         self.page = page;
         self.at = self.at(rows);

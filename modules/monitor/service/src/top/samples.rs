@@ -105,7 +105,7 @@ fn set(minute: &mut Minute, sample: Sample) {
 }
 
 /// Returns bits a second down and up through all uplinks. Without an uplink, the bits are those to
-/// and from all devices: Internet traffic, or else LAN traffic.
+/// and from all devices: Internet traffic, otherwise LAN traffic.
 pub(super) fn everything(answer: &Devices) -> (u64, u64) {
     let sum = |(down, up): (u64, u64), (more_down, more_up): (u64, u64)| {
         (down.saturating_add(more_down), up.saturating_add(more_up))

@@ -177,8 +177,7 @@ fn a_trial_waits_until_the_path_rests() {
     }
 }
 
-/// Without demand for more, a trial shows nothing, costs nothing, and is not repeated over and
-/// over.
+/// Without demand for more, a trial shows nothing, costs nothing, and is not repeated endlessly.
 #[test]
 fn who_wants_little_gets_it() {
     let mut model = Model::new(&[(40.0, 10), (4.0, 110)], NEVER);
@@ -187,12 +186,12 @@ fn who_wants_little_gets_it() {
     let rate = model.run(Duration::from_secs(3600));
     assert!((rate - 10.0).abs() < 0.01, "{rate} Mbit/s");
     assert!(model.actions.len() <= 2, "{:?}", model.actions);
-    // And all of it as soon as more is wanted.
+    // And the full rate as soon as demand rises.
     model.wanted = f64::INFINITY;
     assert!(model.run(Duration::from_secs(60)) > 43.9);
 }
 
-/// A connection that takes its time to become fast, while the path's capacity is known.
+/// A connection that becomes fast slowly, while the path's capacity is known.
 #[test]
 fn what_rises_by_itself_is_left_alone() {
     let mut model = Model::new(&[(40.0, 10), (4.0, 110)], NEVER);

@@ -2,7 +2,7 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Descriptors for all else: files, pipes that are not in use, sockets of the daemon.
+/// Descriptors for other purposes: files, unused pipes, sockets of the daemon.
 const OTHERS: u64 = 512;
 /// Descriptors of a connection while bytes move both ways: two sockets, two pipes.
 const EACH: u64 = 6;

@@ -282,7 +282,7 @@ async fn worn(share: &ProxyState) {
     }
 }
 
-/// Returns the pause after so many tries. A partner that `answers` in the tunnel is there.
+/// Returns the pause after `tries` attempts. A partner that `answers` in the tunnel is reachable.
 fn wait(tries: u32, answers: bool) -> Duration {
     let most = if answers { AGAIN[1] } else { AGAIN[2] };
     let doubled = 2u32.saturating_pow(tries.saturating_sub(1));

@@ -232,7 +232,7 @@ impl RouterList {
         first.unwrap_or(next)
     }
 
-    /// Adds a router, in a tunnel with so many places.
+    /// Adds a router, in a tunnel with `places` indexes.
     pub fn add(&mut self, id: KeyId, name: &str, forwards: &[Ports], places: usize) {
         let router = RouterEntry {
             id,

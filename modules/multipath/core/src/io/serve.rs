@@ -57,7 +57,7 @@ pub struct PartnerState {
 }
 
 impl PartnerState {
-    /// Creates the state without connections, with room for so many.
+    /// Creates the state without connections, with room for a given number.
     pub fn new(
         sessions: Sessions,
         reach: Reach,

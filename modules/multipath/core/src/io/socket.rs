@@ -156,7 +156,7 @@ pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 /// Congestion control of links with several paths: one lost segment is no reason to halve the rate
-/// of a path (if the kernel has it; else the default).
+/// of a path (if the kernel has it; otherwise the default).
 const CONGESTION: &str = "bbr";
 
 /// Sets the options of a connection between router and partner, at both ends.

@@ -8,7 +8,8 @@ use crate::traffic_policy::TrafficPolicy;
 /// Settings of a router for its clients' traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrafficSettings {
-    /// True if connections go directly while the partner is not reached; else they are refused.
+    /// True if connections go directly while the partner is unreachable; otherwise they are
+    /// refused.
     pub fall_back: bool,
     /// Traffic other than TCP that left directly, for want of a tunnel, moves back to the tunnel.
     pub returns: bool,

@@ -108,7 +108,7 @@ pub struct UnauthenticatedSlot<'a> {
     strangers: &'a Strangers,
     number: u64,
     out: oneshot::Receiver<()>,
-    /// The places are crowded, which was not logged lately.
+    /// True if the slots are full, and this was not logged recently.
     pub is_crowd: bool,
 }
 
@@ -270,7 +270,7 @@ mod tests {
         let address = |net: u8, at: u8| IpAddr::from([192, 0, net, at]);
         arrivals.know(address(2, 1));
         let mut known = arrivals.come(address(2, 1));
-        // More than there are places, each from somewhere else.
+        // More connections than slots, each from another network.
         let mut crowd: Vec<_> = (0..200).map(|at| arrivals.come(address(3, at))).collect();
         assert_eq!(staying(&mut crowd), 64);
         assert!(stays(&mut known));

@@ -63,7 +63,7 @@ struct Tcp {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Packets of so many bytes, one each so many microseconds.
+    /// Packets of so many bytes, one per so many microseconds.
     Constant {
         size: usize,
         each: Micros,

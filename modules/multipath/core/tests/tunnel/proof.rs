@@ -10,7 +10,7 @@ use weir_multipath_core::tunnel::{
 
 use crate::simulator::{SECOND, Wire, address, ends, mbit};
 
-/// A router and a partner with one path, and no time that passes by itself.
+/// A router and a partner with one path, and a clock that only the test advances.
 struct Both {
     ends: [Tunnel; 2],
     now: Micros,

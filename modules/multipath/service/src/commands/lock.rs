@@ -169,7 +169,7 @@ impl Devices {
         })
     }
 
-    /// Returns the devices of the LAN: the named ones, or else those of the present lock.
+    /// Returns the devices of the LAN: the named ones, otherwise those of the present lock.
     fn chosen(&self, named: &[String], before: Option<&Lock>) -> Result<Vec<String>, Error> {
         if named.is_empty() {
             let others = self.others.join(", ");

@@ -49,7 +49,7 @@ pub enum PortReason {
     NotEthernet,
     /// Off: a kind of device that is not supported yet.
     NotYet(String),
-    /// Off: a member of something else than a bridge or VRF: its kind.
+    /// Off: a member of a master other than a bridge or VRF: its kind.
     Enslaved(String),
     /// Off: down.
     Down,

@@ -272,7 +272,7 @@ impl<'a> Ruleset<'a> {
         entries.collect()
     }
 
-    /// Returns true if a rule ends the way of all established packets, by itself or in a chain that
+    /// Returns true if a rule ends the path of all established packets, directly or in a chain that
     /// they all visit.
     fn ends(&self, place: usize, depth: usize) -> bool {
         let Some(rule) = self.rule(place) else {

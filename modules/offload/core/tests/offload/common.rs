@@ -73,7 +73,7 @@ pub fn link(index: u32, name: &str) -> Link {
     }
 }
 
-/// The plan of a device by itself.
+/// Returns the plan of a device alone.
 pub fn plan(link: &Link, facts: &PortFacts, settings: &Settings) -> PortPlan {
     let device = Device {
         link,

@@ -218,7 +218,7 @@ fn events_that_leave_something_out_change_nothing_of_it() {
     rig.connection(&c);
     c.tcp_state = None;
     c.status = None;
-    // Something it did not say may have changed: the kernel is asked again.
+    // A field missing in the event may have changed: weir queries the kernel again.
     assert_eq!(rig.connection(&c), [Action::Invalidate { flow: FlowId(0) }]);
     c.sequence_adjusted = true;
     assert_eq!(rig.connection(&c), [Action::Remove { flow: FlowId(0) }]);

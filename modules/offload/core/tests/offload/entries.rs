@@ -166,14 +166,14 @@ fn a_connection_that_is_picked_up_has_what_the_kernel_alone_would_give_it() {
 }
 
 /// If each packet that conntrack saw left data unacknowledged, the sysctls determine the time-out,
-/// as long as no rule gives an entry a policy of its own.
+/// unless a rule gives an entry a policy of its own.
 #[test]
 fn what_no_packet_told_is_as_the_sysctls_say() {
     let policy = Policy {
         long: 7_200,
         short: 60,
     };
-    // Visits come now and then, or twice a second: some in the tick in which conntrack is asked.
+    // Visits are rare, or twice a second: some in the tick of the query to conntrack.
     for (own, udp, phase) in [(false, 30), (false, 2), (true, 30)]
         .into_iter()
         .flat_map(|(own, udp)| (0..20).map(move |phase| (own, udp, phase)))
@@ -265,7 +265,7 @@ fn what_an_inherited_connection_is_given_is_learned() {
 }
 
 /// Weir reads the message that a connection closes after it has refreshed the connection: the
-/// refresh is taken back.
+/// refresh is reverted.
 #[test]
 fn a_connection_that_closes_while_it_is_renewed_is_not_kept() {
     let policy = Policy { long: 60, short: 5 };

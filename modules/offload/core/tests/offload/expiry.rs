@@ -260,11 +260,11 @@ fn packets_that_keep_buckets_of_next_hops_where_they_are_are_seen() {
     assert!(agenda.ends(1_100), "proven for longer");
     assert_eq!(ends(&mut agenda, 1_101..8_000), [3_100, 5_100, 7_100]);
 
-    // A gateway answers again: at once, and as seldom as all else.
+    // A gateway answers again: proofs end at once, and as rarely as for other reasons.
     agenda.on_gateway_reachable();
     assert!(!agenda.ends(7_200) && agenda.ends(7_350) && !agenda.ends(7_700));
 
-    // Twice a second at most, and each second where they cannot be read.
+    // At most twice a second, and each second if they are unreadable.
     for (now, idle) in [(10_000, Ok(Some(10))), (30_000, Err(()))] {
         agenda.routed(now);
         assert!(agenda.due_reads(now).groups);
@@ -347,8 +347,8 @@ fn rules_of(hook: &str, rules: &[&str]) -> String {
     )
 }
 
-/// The kernel takes a table away with the process that owns it, and says nothing; not one that is
-/// to persist.
+/// The kernel removes a table with the process that owns it, without a message, unless the table is
+/// persistent.
 #[test]
 fn a_table_may_go_with_its_owner() {
     let rules = rules_of("forward", &[]);

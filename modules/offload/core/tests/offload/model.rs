@@ -229,7 +229,7 @@ struct Due {
     dump: Option<Source>,
 }
 
-/// All proofs end for stations that were forgotten at most this often, milliseconds.
+/// Minimum time between two ends of all proofs for forgotten stations, milliseconds.
 const PAUSE_FORGOTTEN: u64 = 100;
 
 impl Model {

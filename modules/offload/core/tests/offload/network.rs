@@ -26,7 +26,7 @@ fn another_choice_among_next_hops_ends_all_proofs() {
     };
     rig.tell(Event::Link(lo));
     let settings = kernel::facts::multipath().expect("readable");
-    // Only that another one is another one counts.
+    // Only the difference between two values counts.
     assert_ne!(settings, kernel::facts::Multipath::default());
     let with = |multipath| PortFacts {
         multipath,

@@ -178,7 +178,7 @@ fn a_flood_of_addresses_costs_an_end_of_all_proofs_a_second_at_most() {
     assert_eq!(ended, 2);
     // The house is still known.
     assert_eq!(rig.tell(Event::Fdb(at(5, 3))), all());
-    // The last of them may have changed since: bump again, later.
+    // The last of them may have changed since: end proofs again, later.
     assert_eq!(bumps(&rig.pass(250)), 0);
     assert_eq!(bumps(&rig.pass(1000)), 1);
     assert_eq!(bumps(&rig.pass(1000)), 0);
@@ -242,7 +242,7 @@ fn how_a_device_bridges_bumps_only_when_it_is_another_way() {
         0,
         "the same, told again"
     );
-    // Not known before: it may have been another.
+    // Unknown before: the device may have had another value.
     assert_eq!(rig.tell(told(None, Some(7))), change);
     assert_eq!(rig.tell(told(Some(2), Some(7))), []);
     assert_eq!(rig.tell(told(Some(2), Some(8))), change);

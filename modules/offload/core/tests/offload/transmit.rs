@@ -91,7 +91,7 @@ fn only_ways_in_at_xdp_count() {
     assert_eq!(three(&tc, &|_| {})[1..], [may(), may()]);
     let chain = |facts: &mut PortFacts| facts.ingress_chains = vec!["netdev t c".into()];
     assert_eq!(three(&auto, &chain)[1..], [may(), may()]);
-    // No limit is reported where no frames would come.
+    // No limit is reported if no frames would arrive.
     let all = Settings {
         hook: Hook::Tc,
         ..Settings::default()

@@ -281,7 +281,7 @@ fn what_a_flowtable_gives_back_is_found() {
 }
 
 /// With `nf_conntrack_events` = 2 the kernel does not even report the end of a connection older
-/// than weir: a connection that a flowtable had at first must not be taken for another.
+/// than weir: weir must not confuse a connection that a flowtable had at first with another one.
 #[test]
 fn what_a_flowtable_had_at_the_start_is_asked_for_when_it_is_given_back() {
     let mut rig = Rig::new(Settings::default());

@@ -10,7 +10,7 @@ use crate::voucher::Voucher;
 /// Action that follows from an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Admit a device for so many milliseconds; `None`: for ever.
+    /// Admit a device for a time in milliseconds; `None`: for ever.
     Admit(Mac, Option<Millis>),
     /// The device has this address.
     AddAddress(Mac, IpAddr, Option<Millis>),

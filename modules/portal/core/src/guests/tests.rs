@@ -376,8 +376,8 @@ fn state(guests: &Guests, number: u8, now: Millis) -> State {
     voucher.state(used, WALL)
 }
 
-/// With half an hour left, a further hour begins when the first voucher is over. No connections end
-/// by that.
+/// With half an hour left, a further hour begins when the first voucher is over. No connection ends
+/// because of that.
 #[test]
 fn another_voucher_begins_when_the_first_is_over() {
     let mut guests = guests([voucher(1), voucher(2)]);
@@ -483,7 +483,7 @@ fn by(guests: &Guests, mac: &Mac) -> Option<String> {
     guests.guest(mac)?.voucher.clone()
 }
 
-/// A guest with an hour left gains nothing from a voucher of a minute: nothing changes.
+/// A guest with an hour left gains nothing from a voucher of a minute: the state stays.
 #[test]
 fn a_voucher_that_adds_nothing_is_left_to_its_devices() {
     let minute = Voucher {
@@ -672,8 +672,8 @@ proptest! {
             guests.add_traffic(&at(2), bytes, now, &mut out);
             guests.pause_idle(now, &mut out);
             guests.expire((now, WALL), &mut out);
-            // A repeated code brings its voucher to the front. The time of the one before passes
-            // meanwhile, so that much may be lost, and no more.
+            // A repeated code brings its voucher to the front. The time of the previous voucher
+            // passes meanwhile, so at most this time may be lost.
             let id = voucher(number).id;
             let is_new = |guest: &super::Guest| guest.ids().all(|had| *had != id);
             let in_use = |guest: &super::Guest| {

@@ -44,7 +44,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Creates the record. Time that passes anyway resumes; on-line devices are found later.
+    /// Creates the record. Time that passes in any case resumes; online devices are found later.
     pub fn new(voucher: Voucher, now: Millis) -> Self {
         let is_active = voucher.state(voucher.used, 0) == State::Active;
         Self {
@@ -108,7 +108,7 @@ impl Record {
         self.since.is_some() || self.rests()
     }
 
-    /// Returns true if so many bytes were used since the last write that another is due.
+    /// Returns true if enough bytes were used since the last write for another write.
     pub fn is_due(&self) -> bool {
         let bound = |bytes: u64| (bytes / 16).clamp(1, UNNOTED);
         let bound = self.voucher.bytes.map(bound);
@@ -128,7 +128,7 @@ impl Record {
         voucher.online && begun && self.since.is_none() && voucher.over.is_none()
     }
 
-    /// Returns the silence after which an on-line device counts as off-line.
+    /// Returns the silence after which an online device counts as offline.
     fn silence(&self, now: Millis) -> Millis {
         let quarter = self.left(now).unwrap_or(Millis::MAX) / 4;
         quarter.clamp(*SILENCE.start(), *SILENCE.end())

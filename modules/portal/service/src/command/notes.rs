@@ -29,7 +29,7 @@ pub struct KeyArgs {
 
 /// Exchange the usage of vouchers with other nodes
 ///
-/// One node exports a file and another imports it, however the file travels. Files may be imported
+/// A node exports a file and another node imports it, by any transport. Files may be imported
 /// twice, late and in any order, and may contain the notes of third nodes.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example, on one node and on the other:

@@ -15,7 +15,7 @@ use tracing::warn;
 use super::schedule::BUILT;
 use crate::statistics_file::StatisticsFile;
 
-/// Interval of notes on used time and on-line guests: flash wears out.
+/// Interval of writes of used time and online guests: flash wears out.
 pub const NOTED: Duration = Duration::from_secs(60);
 
 /// Totals by day, and events not added yet.

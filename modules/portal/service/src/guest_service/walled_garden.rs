@@ -48,7 +48,7 @@ const MOST_OPEN: usize = 1024;
 const MOST_SAID: usize = 64;
 /// Maximum number of logged names for which nothing is opened.
 const MOST_TOLD: usize = 64;
-/// An address to which a connection runs stays open for so many times the usual time.
+/// Factor of the usual time for which an address with a connection stays open.
 const HELD: u32 = 12;
 /// `TCP_CONNTRACK_ESTABLISHED` (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 const ESTABLISHED: u8 = 3;

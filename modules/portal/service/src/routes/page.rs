@@ -225,7 +225,7 @@ pub fn picture(welcome: &PageContent) -> Result<Response<ResponseBody>, Problem>
     Ok(answer(media, octets))
 }
 
-/// Returns a page by itself, with its content policy.
+/// Returns a complete page, with its content policy.
 fn document(html: String, policy: &'static str) -> Response<ResponseBody> {
     let mut response = answer("text/html; charset=utf-8", html.into());
     let policy = HeaderValue::from_static(policy);

@@ -16,7 +16,7 @@ pub const CONFIRM: [u64; 2] = [100, 3_000];
 pub const PAUSE: u64 = 150;
 /// Limit of invalid answers to one hello: each costs two multiplications, and anyone can send some.
 pub const WRONG: u32 = 8;
-/// New values weigh one part in so many, in the mean of signals.
+/// Divisor of the weight of new values, in the mean of signals.
 const WEIGHT: i32 = 8;
 
 /// A node whose beacon proves the secret, or that is accepted without.
@@ -42,7 +42,7 @@ pub struct Peer {
     pub answered: Option<AnsweredHello>,
     /// Link to the node in the kernel.
     pub link: Option<Link>,
-    /// Since when there is something, whichever key it has.
+    /// Time since which a peering exists, with any key.
     pub since: Option<u64>,
 }
 

@@ -388,7 +388,7 @@ impl Controller {
             let unlikely = !loud && now.against(&was, keep, LIKELY) == Verdict::Loses;
             let surely = now.against(&was, keep, SURELY) == Verdict::Loses;
             match verdict {
-                // Something else is the more likely cause of the loss.
+                // Another cause of the loss is more likely.
                 Verdict::Loses if loud && !must && !surely => (mac, now, was, Verdict::Open),
                 Verdict::Open if likely => (mac, now, was, Verdict::Keeps),
                 Verdict::Open if unlikely => (mac, now, was, Verdict::Loses),

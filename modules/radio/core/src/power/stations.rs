@@ -9,7 +9,7 @@ use super::tally::{Estimate, Tally, Verdict};
 
 /// Length of the intervals in which a wall is searched, ms,
 const PIECE: u64 = 100;
-/// of so many frames,
+/// and in frames,
 const PIECE_FRAMES: u32 = 8;
 /// and is one where less than this share of the reference arrives.
 const WALL: f64 = 0.5;
@@ -29,7 +29,7 @@ pub(super) struct StationState {
     sent: Option<u64>,
     /// At the present power, after frames that were queued before.
     pub tally: Tally,
-    /// The last piece of that.
+    /// The last interval of the tally.
     piece: Tally,
     /// Throughput at the greatest power.
     pub reference: Option<Estimate>,

@@ -32,7 +32,7 @@ fn without_a_secret_there_are_peers_in_clear_or_none() {
     let error = open("").err().expect("it takes a secret").to_string();
     assert!(error.contains("without a secret"), "{error}");
     let clear = open("compat = \"apup\"").expect("it does without");
-    // Nothing is said in the beacon, so hostapd's control socket is of no use.
+    // The beacon announces nothing, so hostapd's control socket is of no use.
     assert!(clear.hostapd().is_none());
     assert_eq!(clear.clear.as_deref(), Some("wlan0.sta"));
     assert!(

@@ -29,7 +29,7 @@ pub struct PriorStore {
 }
 
 impl PriorStore {
-    /// Reads the state of the last run. A damaged file is reported and put aside.
+    /// Reads the state of the last run. A damaged file is reported and set aside.
     pub fn open(file: Option<&Path>) -> Self {
         let octets = file.map_or_else(Vec::new, |file| persisted::read(file, LOST));
         let read = Priors::read(&String::from_utf8_lossy(&octets));

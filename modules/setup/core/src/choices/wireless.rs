@@ -43,7 +43,7 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Security {
-    /// WPA3 for stations that know it, else WPA2.
+    /// WPA3 for stations that support it, otherwise WPA2.
     #[default]
     Mixed,
     /// WPA3 alone.

@@ -48,7 +48,7 @@ impl Band {
         }
     }
 
-    /// Returns the first channel of the group, so many MHz wide, that contains this one.
+    /// Returns the first channel of the group, `width` MHz wide, that contains this one.
     fn first(self, channel: u64, width: u64) -> u64 {
         // Channels are 5 MHz apart.
         let step = width / 5;

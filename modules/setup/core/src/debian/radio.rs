@@ -60,7 +60,7 @@ impl Encryption {
     }
 }
 
-/// Name of a network in a file: as text if that is safe, else in hexadecimal.
+/// Name of a network in a file: as text if that is safe, otherwise in hexadecimal.
 pub struct Name {
     pub octets: Vec<u8>,
     /// True if the name is safe as text.

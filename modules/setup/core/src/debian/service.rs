@@ -11,7 +11,7 @@ pub enum Service {
     Firewall,
     /// The machine's name.
     Hostname,
-    /// The time zone, which each program reads by itself.
+    /// The time zone, which each program reads itself.
     Time,
     /// A device that networkd makes. networkd does not change an existing one.
     Netdev(String),

@@ -64,7 +64,8 @@ pub fn read(
     radios
 }
 
-/// Returns the kernel's radio of a section: by location, name or MAC; else by the section's number.
+/// Returns the kernel's radio of a section: by location, name or MAC; otherwise by the section's
+/// number.
 fn found<'a>(
     reader: &Reader<'_>,
     n: usize,

@@ -23,7 +23,7 @@ pub enum JournalError {
     /// a folder that another user may write into; or such a folder of the journal.
     #[error("weir does not change {}", .0.display())]
     Outside(PathBuf),
-    /// A change was taken back, but for a file that weir may not change. The change is put aside.
+    /// A change was undone, except for a file that weir may not change. The change is set aside.
     #[error("cannot restore {}: weir does not change that file; all other files of the change are \
              restored", .path.display())]
     Refused {

@@ -272,7 +272,7 @@ fn former_states_can_be_had_again() {
         journal.before(3, |_| true),
         Err(JournalError::NoState(3))
     ));
-    // A file that is not wanted is not judged: a user made a link of it since.
+    // A file outside the selection is not checked: a user has replaced it by a link since.
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("two", &path).unwrap();
     assert!(matches!(
@@ -351,7 +351,7 @@ fn what_was_stopped_half_way_cannot_be_confirmed() {
     }
 }
 
-/// A private key that was replaced comes back while the change may be taken back, and not later.
+/// A replaced private key returns while the change may be undone, and not later.
 #[test]
 fn former_private_keys_are_forgotten_when_a_change_stays() {
     let place = Place::new();
@@ -393,7 +393,7 @@ fn former_private_keys_are_forgotten_when_a_change_stays() {
     assert!(former.iter().all(|file| file.path != path));
 }
 
-/// Files found in a change that was taken back are named by its number.
+/// Files found in an undone change are named by its number.
 #[test]
 fn the_number_of_a_change_that_was_taken_back_is_no_others() {
     let place = Place::new();

@@ -65,7 +65,7 @@ pub(super) fn edit(dns: &Dns, config: &mut Config, facts: &Facts, report: &mut R
     if secret.is_none() {
         config.remove("https-dns-proxy", SECTION);
     }
-    // The proxy would put all its instances into dnsmasq's list by itself.
+    // The proxy itself would put all its instances into dnsmasq's list.
     if config.has("https-dns-proxy", "config") {
         let update = "dnsmasq_config_update";
         config.set("https-dns-proxy", "config", update, "-");

@@ -72,7 +72,7 @@ fn say_left(config: &Config, report: &mut Report, former: Ipv4Cidr) {
 }
 
 /// Returns an option of DHCP with the router's new address, if the option is the gateway (3) or the
-/// name server (6). Tags may stand before the number: `tag:voip,3,192.168.1.1`.
+/// name server (6). Tags may precede the number: `tag:voip,3,192.168.1.1`.
 fn followed(told: &str, former: Ipv4Addr, now: Ipv4Addr) -> String {
     let mut parts: Vec<String> = told.split(',').map(str::to_owned).collect();
     let is_tag = |part: &String| part.starts_with("tag:");

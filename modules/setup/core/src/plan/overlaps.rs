@@ -133,7 +133,7 @@ pub(super) fn free_address(config: &Config, facts: &Facts, field: &str) -> Optio
     })
 }
 
-/// Returns an address in a network for guests: a free one, if there is one; else a part of a
+/// Returns an address in a network for guests: a free one if possible, otherwise a part of a
 /// network that routes lead to.
 pub(super) fn free_for_guests(config: &Config, facts: &Facts) -> Option<Ipv4Cidr> {
     let wanted = || (50..=250).map(|n| [192, 168, n]).chain([[10, 99, 50]]);

@@ -214,7 +214,8 @@ proptest! {
                 let text = package.text();
                 let read = Package::read(package.name(), &text).unwrap();
                 prop_assert_eq!(difference(package, &read), []);
-                // In apostrophes a line break makes no line of UCI's, but of hostapd's it may.
+                // In apostrophes a line break does not start a line of UCI, but may start one of
+                // hostapd.
                 let values = package.sections().iter().flat_map(|section| &section.options);
                 let broken = values
                     .flat_map(|element| element.values())
@@ -298,7 +299,7 @@ fn what_is_open_is_said_to_be_open_and_is_not_the_network_inside() {
     let wifi = document("[wifi]\nnetworks = [{ssid = \"a\", security = \"open\"}]");
     assert!(said(&good(&wifi, &fresh("24.10"), &facts)).contains(&"wifi-open"));
 
-    // A network made by hand comes on air with its radio: that is reported, too.
+    // A manually created network comes on air with its radio: that is reported, too.
     let mut packages: Vec<Package> = fresh("24.10").packages().cloned().collect();
     let wireless = packages
         .iter_mut()

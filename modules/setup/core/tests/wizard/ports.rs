@@ -238,7 +238,7 @@ fn pppoe_keeps_its_vlan_its_name_and_its_password() {
             ]
         );
     }
-    // Also where it had no port in between.
+    // Also if the device had no port in between.
     let none = good(&[wish("eth0", PortRole::None)], &before);
     assert_eq!(used(&none, "eth0").used, PortRole::None);
     let after = good(&[wish("eth2", PortRole::Uplink)], &none);

@@ -32,7 +32,7 @@ fn top() {
         (bars[1].key.as_str(), bars[1].name.as_str(), bars[1].value),
         ("a", "A new", 35.0)
     );
-    // The odd number counts as none: of `e` one hour is left.
+    // The odd number does not count: `e` has one hour left.
     assert_eq!(
         rows(&figure(&store, "top", "at=2019-10&only=e")),
         ["e e 7 7 0 0 0 -"]

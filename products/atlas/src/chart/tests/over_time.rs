@@ -33,7 +33,7 @@ fn growth() {
             &[Some(0.0), Some(20.0), Some(0.0)],
         ),
     ];
-    // A year lies between the first two: no more than the usual here.
+    // A year is between the first two: not more than usual here.
     let shown = series(&months);
     for (series, (key, style, _)) in shown.iter().zip(expected) {
         assert_eq!((series.0, series.1), (key, style));
@@ -260,7 +260,7 @@ fn rate() {
             "2019-11 - 648 -"
         ]
     );
-    // No snapshot of just that day: the one of the day before.
+    // No snapshot of exactly that day: the one of the day before.
     let days = figure(&store, "rate", "from=2019-10&to=2019-10&by=day");
     assert_eq!(
         rows(&days),

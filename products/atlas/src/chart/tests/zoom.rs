@@ -178,7 +178,7 @@ fn metacommunities_of_hours(store: &Connection, unit: Unit) -> BTreeMap<(i64, St
     means.filter(|(_, nodes)| *nodes > 0).collect()
 }
 
-/// Away and back again within a day; the month has another one before.
+/// Away and back within a day; the month has another profile before.
 #[test]
 fn a_profile_that_comes_back_is_one() {
     let begin = hour_of(date(2019, 10, 17));

@@ -35,12 +35,12 @@ fn write_over(path: &Path, octets: &[u8]) {
     file.write_all_at(octets, 0).expect("written");
 }
 
-/// All but the first page is something else.
+/// All but the first page is overwritten.
 fn scratched(whole: &[u8]) -> Vec<u8> {
     [&whole[..4096], &vec![0x5a; whole.len() - 4096]].concat()
 }
 
-/// A store with 8 nodes from day 3 on, and much else.
+/// A store with 8 nodes from day 3 on, and much other data.
 fn longer() -> Vec<u8> {
     let longer = other(7);
     for day in 3..=9 {
@@ -84,7 +84,7 @@ fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
         503,
         "atlas.db is not a database: put a store there",
     );
-    // The file's own header is valid, and nothing else.
+    // Only the file's own header is valid.
     write_over(&path, &[&whole[..100], &[0x5a; 4096]].concat());
     healthy(
         &server,

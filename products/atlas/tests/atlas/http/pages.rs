@@ -47,7 +47,7 @@ fn pages() {
     let found = server.get("/ledger?q=20190301").text().to_owned();
     let found = lines(&found, "Lines found");
     assert!(found > 0 && found < all, "{found} of {all}");
-    // Each link says where it leads, and figures of one hour say that they are.
+    // Each link names its target, and figures of one hour are marked as such.
     let overview = server.get("/").text().to_owned();
     for says in [
         "More<span class=\"hidden\">: Growth</span>",

@@ -13,7 +13,7 @@ use crate::served::{PROGRAM, Server};
 
 const SQL: &str = "/sql?q=SELECT+count(*)+FROM+hours&format=json";
 
-/// A data folder with one community, which has so many nodes in one hour.
+/// Builds a data folder with one community, which has `nodes` nodes in one hour.
 pub fn other(nodes: u32) -> Directory {
     let data = Directory::new();
     add(data.path(), 2, nodes);
@@ -97,7 +97,7 @@ fn another_file_is_asked_from_then_on_and_no_client_has_an_error() {
                         if end.load(Ordering::Relaxed) {
                             break;
                         }
-                        // Each of its own, so that none is answered from memory.
+                        // Each query is unique, so that no answer comes from memory.
                         let year = 1970 + (asker * 70 + number % 70);
                         let answer = server.get(&format!("/chart/growth.json?from={year}"));
                         assert_eq!(answer.status, 200, "{}", answer.text());
@@ -182,7 +182,7 @@ fn what_is_no_file_is_not_opened() {
 }
 
 fn asks_sql(server: &Server) {
-    // Each of its own, so that none is answered from memory.
+    // Each query is unique, so that no answer comes from memory.
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let answer =

@@ -191,6 +191,6 @@ fn a_german_page_is_german_or_says_that_it_is_not() {
     let schema = server.get("/sql?lang=de").text().to_owned();
     assert!(schema.contains("Wie es damals war."), "{schema}");
     assert!(english(&schema).is_empty());
-    // In English there is nothing to mark.
+    // In English, no text has to be marked.
     assert!(english(server.get("/ledger?lang=en").text()).is_empty());
 }

@@ -135,7 +135,7 @@ fn who_fills_the_line_from_many_addresses_is_told_of_a_full_server() {
 fn behind_a_trusted_proxy_each_client_has_a_share() {
     let server = Server::start(&["--trusted-proxy", "127.0.0.1"]);
     assert_eq!(server.get(&quick(0)).status, 200);
-    // Addresses before the one that the proxy has seen may be forged.
+    // Addresses before the one that the proxy reports may be forged.
     let greedy: Vec<_> = (0..20)
         .map(|number| {
             let from = handed(&format!("198.51.100.{number}, 192.0.2.1"));

@@ -1,4 +1,4 @@
-//! Clients that take their answers slowly, or say their requests so.
+//! Clients that read their answers slowly, or send their requests slowly.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -71,7 +71,7 @@ fn answers_on_their_way_are_bounded_together() {
     let figure = figures.lines().find_map(|line| line.strip_prefix(sending));
     let figure = figure.and_then(|number| number.parse::<u64>().ok());
     assert!(figure.is_some_and(|octets| octets > 20 << 20), "{figures}");
-    // A client that takes all of its answer, or leaves, makes room.
+    // A client that reads its whole answer, or disconnects, makes room.
     let mut rest = Vec::new();
     let mut first = slow.remove(0).end();
     first.read_to_end(&mut rest).expect("the rest");
@@ -112,8 +112,8 @@ fn half_requests_keep_nobody_out_for_long() {
     }
 }
 
-/// A client with half a request in a crowd is answered if it continues within a second: a machine
-/// without processor time for so long proves nothing, and tries again.
+/// A client with half a request among many others gets an answer if it continues within a second. A
+/// machine without processor time for so long proves nothing, and tries again.
 #[test]
 fn a_request_that_comes_in_pieces_is_answered_when_it_is_crowded() {
     let server = Server::start(&[]);

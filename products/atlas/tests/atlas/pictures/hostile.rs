@@ -251,7 +251,7 @@ proptest! {
     }
 }
 
-/// Noise: nothing of it can be left out unseen.
+/// Noise: any omitted part would be visible.
 fn noise(points: usize, series: usize, style: Style) -> Figure {
     let mut state = 1u64;
     let mut next = move || {

@@ -215,7 +215,7 @@ fn bombs() {
             format!("x/b.json: {}", ONE.len())
         ]
     );
-    // All of them together are too much.
+    // All of them together exceed the limit.
     let files: Vec<(&str, &[u8])> = (0..9).map(|_| ("a.json", &zeros[..1 << 20])).collect();
     let many = found(&gzip(&tar(&files)), &limits);
     let last = many.last().unwrap();

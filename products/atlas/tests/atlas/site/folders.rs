@@ -29,7 +29,7 @@ fn run(command: &[&str], out: &Path, data: &Directory, more: &[&str]) -> (Option
     )
 }
 
-/// All that is in a folder, by name: files with their content, links with where they lead.
+/// Returns the content of a folder, by name: files with their content, links with their targets.
 fn all(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder") {

@@ -63,7 +63,7 @@ impl Lab {
         }
     }
 
-    /// A channel that takes so many bytes without being read.
+    /// Opens a channel that accepts so many bytes without being read.
     async fn channel(&self, caller: bool, takes: usize) -> DuplexStream {
         let (stream, other) = tokio::io::duplex(takes);
         let made = self.make.send(OpenChannel { stream, caller }).await;
@@ -108,7 +108,7 @@ impl Lab {
         other
     }
 
-    /// In whichever order.
+    /// The two may happen in any order.
     async fn heard_and_carries(&mut self) {
         let (mut heard, mut carries) = (false, false);
         while !(heard && carries) {

@@ -11,7 +11,7 @@ pub struct Disk {
     /// Messages that were written.
     writes: usize,
     full: bool,
-    /// Messages that were given at once, at most.
+    /// Maximum number of messages loaded at once.
     most: usize,
     /// Delays loads.
     slow: bool,
@@ -316,7 +316,7 @@ fn what_waits_in_memory_is_bounded_over_all() {
         let opened = Event::Opened {
             link: u32::from(link),
             address: address(usize::from(link)),
-            // Messages in a connection stay there; this connection takes none.
+            // Messages in a connection stay there; this connection accepts none.
             format: if link < 3 { Format::V1 } else { Format::V2 },
             caller: false,
             id: Some(Id([link; 8])),

@@ -10,7 +10,7 @@ struct Pair {
     ids: [Id; 2],
     /// Frames in flight to each side.
     air: [VecDeque<(u64, Vec<u8>)>; 2],
-    /// Loss rate: one of so many frames; 0: none.
+    /// Loss rate: one of so many frames; 0: no loss.
     loses: u32,
     dice: u32,
     frames: u64,

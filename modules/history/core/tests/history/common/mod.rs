@@ -84,8 +84,8 @@ pub fn open_with(path: &Path, settings: Settings, now: i64) -> Store {
     store
 }
 
-/// Builds traffic: so many bytes of Internet traffic down, a tenth up, and some packets; in the LAN
-/// three times as much up.
+/// Builds traffic: `octets` bytes of Internet traffic down, a tenth up, and some packets; in the
+/// LAN three times as much up.
 pub fn traffic(octets: u64) -> Traffic {
     let count = |octets| Count {
         packets: octets / 1000 + 1,
@@ -173,8 +173,8 @@ pub fn run(line: &str) {
     );
 }
 
-/// Runs a test of this program again, where mounts are its own; answers the directory where it is
-/// that run. Needs root.
+/// Runs a test of this program again, with mounts of its own; returns the directory in that run.
+/// Needs root.
 pub fn apart(test: &str) -> Option<PathBuf> {
     if let Ok(directory) = std::env::var(CHILD) {
         return Some(directory.into());

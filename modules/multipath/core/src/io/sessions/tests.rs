@@ -217,7 +217,7 @@ fn a_line_is_kept_for_whoever_came_first_with_it() {
     assert!(comes(&key, router));
     assert!(comes(&key, router), "again");
     assert!(!comes(&key, thief));
-    // Of two that come at once, both see the line as unused.
+    // If two connect at once, both see the line as unused.
     let (_, now) = scene.sessions.key(key.id()).expect("paired");
     assert_eq!(now.router, Some(router));
     let before = RouterEntry {
@@ -226,7 +226,7 @@ fn a_line_is_kept_for_whoever_came_first_with_it() {
     };
     assert!(!scene.sessions.admit(&before, thief).expect("read"));
     assert!(scene.sessions.admit(&before, router).expect("read"));
-    // A router without a key of its own shares its line, until one with a key comes.
+    // A router without a key of its own shares its line, until a router with a key connects.
     let open = scene.pair("open");
     let of_line = Identity::of_line(&open).public();
     assert!(comes(&open, of_line) && comes(&open, of_line));

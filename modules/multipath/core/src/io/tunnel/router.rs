@@ -182,7 +182,7 @@ impl End<'_> {
         self.tell();
     }
 
-    /// Returns the tunnel for packets: the newest that works, or else the newest.
+    /// Returns the tunnel for packets: the newest working one, otherwise the newest.
     fn used(&self) -> Option<usize> {
         let works = self.tunnels.iter().rposition(SessionTunnel::works);
         works.or(self.tunnels.len().checked_sub(1))

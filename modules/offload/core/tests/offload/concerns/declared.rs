@@ -7,7 +7,7 @@ use serde_json::json;
 use weir_offload_core::ruleset::{Kind, declare, read};
 
 /// In a set with the flag `dynamic` an element may have a statement of its own, which `nft -t` does
-/// not list: the kernel is asked.
+/// not list: weir queries the kernel.
 #[test]
 fn what_one_element_keeps_counts_as_declared() {
     let kinds = |set: &str, statements: &[&str]| {

@@ -14,7 +14,7 @@ const DEFAULTS: Policy = Policy {
 /// TCP_CONNTRACK_TIME_WAIT, and its timeout in seconds.
 const TIME_WAIT: (u8, u32) = (7, 120);
 
-/// Ways in which conntrack comes to report nothing of an entry.
+/// Reasons why conntrack reports nothing about an entry.
 #[derive(Clone, Copy, Debug)]
 enum Silence {
     /// The entry is older than the listener (`nf_conntrack_events` = 2). Weir polls the entry.
@@ -68,7 +68,7 @@ fn an_entry_that_closes_without_a_word_is_not_kept() {
                 "{silence:?} after {pause} quarters of a second"
             );
         }
-        // After long, and where nothing was learned of it yet.
+        // After a long time, and before any timeout was learned.
         for (time, phase) in [40_000, 1_000, 80_000]
             .into_iter()
             .flat_map(|t| (0..40).map(move |p| (t, p)))

@@ -43,8 +43,8 @@ const POLICIES: [(bool, Policy); 5] = [
     (false, Policy { long: 8, short: 7 }),
 ];
 
-/// Conntrack sees the packets no more: its entry gets no more time than it had, however the flow
-/// moves.
+/// Conntrack no longer sees the packets: its entry gets no additional time, however many packets
+/// the flow has.
 #[test]
 fn an_entry_whose_packets_are_not_seen_is_not_kept() {
     for (is_tcp, policy) in POLICIES {
@@ -99,7 +99,7 @@ fn nor_is_one_whose_packets_come_to_nothing() {
     }
 }
 
-/// No message says that conntrack stopped seeing the packets, and yet weir finds out.
+/// No message reports that conntrack stopped seeing the packets, and weir still notices.
 #[test]
 fn that_packets_are_not_seen_is_found_without_a_change_of_rules() {
     for (is_tcp, policy) in POLICIES {

@@ -109,8 +109,8 @@ impl World {
         Self::begin(is_tcp, policy, settings, None)
     }
 
-    /// A TCP connection that conntrack first sees in its middle, by a packet that gives it so many
-    /// seconds.
+    /// Builds a TCP connection that conntrack first sees in its middle, by a packet that sets this
+    /// timeout in seconds.
     pub(crate) fn picked_up(policy: Policy, gives: u32, settings: Settings) -> Self {
         Self::begin(true, policy, settings, Some(gives))
     }

@@ -32,8 +32,8 @@ fn the_core_plans_ports_anew_with_what_stands_on_them() {
     assert_eq!(planned, [("lan0", false), ("lan1", false)]);
     assert!(bumps(&actions) > 0);
 
-    // A VLAN device appears and disappears: the numbers reflect the change, and nothing else
-    // happens to the port.
+    // A VLAN device appears and disappears: the numbers reflect the change, and the port stays
+    // unchanged.
     let more = vlan(13, &link(ETH0, "eth0"), 8);
     let actions = rig.tell(Event::Link(more.clone()));
     assert!(actions.iter().any(|a| matches!(a, Action::Stacks(_))));

@@ -104,7 +104,7 @@ fn a_shaper_on_what_stands_on_a_port_keeps_what_leaves() {
     );
     let plan = shaped(11).plan(5);
     assert_eq!((plan.ingress, plan.egress), (true, false));
-    // On the port itself it is kept.
+    // The port itself keeps the limit.
     let plan = shaped(ETH0).plan(ETH0);
     assert_eq!(
         (plan.ingress, plan.egress, plan.direct, plan.xdp_transmit),

@@ -72,7 +72,7 @@ fn what_rests_is_not_over_and_what_ran_out_does_not_rest() {
     assert!(!guests.needs_counters());
 }
 
-/// After a restart, weir does not know which devices are on-line.
+/// After a restart, weir does not know which devices are online.
 #[test]
 fn it_rests_over_a_new_start() {
     let mut guests = inside();

@@ -50,7 +50,7 @@ pub struct Node {
     pub keys: Vec<PairwiseKey>,
     pub removed: Vec<(Mac, EndReason)>,
     pub listens: bool,
-    /// Neither beacons nor anything else comes from it.
+    /// True if the node sends nothing.
     pub off: bool,
     /// True if its beacons are lost.
     pub mute: bool,
@@ -66,7 +66,7 @@ pub struct Air {
     pub signal: i32,
     /// All frames that were sent.
     pub frames: Vec<Vec<u8>>,
-    /// Of a hundred frames so many are lost.
+    /// Number of lost frames per hundred.
     pub loses: u32,
     /// Delay of a frame, as of busy nodes.
     pub takes: u64,

@@ -1,4 +1,4 @@
-//! Access points that prove nothing, which are accepted if `clear` allows.
+//! Access points without proof, which are accepted if `clear` allows.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +83,7 @@ fn it_is_alive_while_something_comes_from_it() {
     assert_eq!(state(&air), Some(State::Alive));
     air.happen(0, Event::Counted(mac(9), Some((4000, 0))));
     assert_eq!(state(&air), Some(State::Installed));
-    // Frames to the node are lost, and none come back.
+    // Frames to the node are lost, and none return.
     air.happen(0, Event::Counted(mac(9), Some((5000, 20))));
     assert_eq!(air.nodes[0].removed, [(mac(9), EndReason::Failing)]);
 }
@@ -161,8 +161,7 @@ fn what_was_proven_outlives_the_access_point() {
     }
 }
 
-/// An element of ours that proves nothing, or of an unknown version, does not allow a peering
-/// without proof.
+/// An own element without proof, or of an unknown version, does not allow a peering without proof.
 #[test]
 fn an_element_of_ours_is_handshake_or_nothing() {
     let mut air = open(1);
@@ -201,7 +200,7 @@ fn who_was_taken_in_clear_and_proves_itself_then_has_a_key_from_then_on() {
     assert_eq!(air.nodes[0].removed.len(), 1);
 }
 
-/// 2,000 access points with our name, and nothing else.
+/// Only 2,000 access points with our name.
 #[test]
 fn a_flood_gets_no_more_than_the_limit_and_who_has_the_secret_comes_in() {
     let mut air = open(2);

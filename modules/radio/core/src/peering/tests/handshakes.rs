@@ -105,7 +105,7 @@ fn nothing_secret_is_printed() {
     );
 }
 
-/// All messages are replayed, to a node as it is and to a restarted one.
+/// All messages are replayed, to an unchanged node and to a restarted one.
 #[test]
 fn what_is_recorded_is_of_no_use() {
     let mut air = Air::usual(2);
@@ -140,7 +140,7 @@ fn what_is_recorded_is_of_no_use() {
     assert!(air.nodes[1].stations.is_empty());
 }
 
-/// A hello that is said again between an answer and the end of the handshake changes nothing.
+/// A hello that is repeated between an answer and the end of the handshake changes nothing.
 #[test]
 fn a_hello_said_again_does_not_disturb_the_first() {
     let (mut caller, mut called) = (machine(1, |_| {}), machine(2, |_| {}));
@@ -197,8 +197,8 @@ fn hears(machine: &mut Machine, now: u64, frame: &[u8]) -> Vec<Action> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Frames of a handshake that is under way are changed, cut, said again and mixed with others:
-    /// no station is there but with a key that the other side has.
+    /// Frames of a handshake in progress are changed, truncated, repeated and mixed with others: a
+    /// station exists only with a key that the other side has.
     #[test]
     fn nobody_is_a_peer_without_a_proof(
         changes in prop::collection::vec((0_usize..8, 0_usize..150, any::<u8>(), any::<bool>()), 1..60)

@@ -44,7 +44,7 @@ fn rate_control_that_goes_to_and_fro_is_not_told_of() {
     // Until the mean is one.
     assert!(looks(&mut metric, to_and_fro.iter().copied().take(20)) <= 2);
     assert_eq!(looks(&mut metric, to_and_fro), 0);
-    // A second in which nothing got through, as a scan takes it.
+    // A second without throughput, as during a scan.
     looks(&mut metric, [27 * MBIT; 20]);
     let before = metric.told();
     assert!(looks(&mut metric, [20 * MBIT]) == 0 && metric.told() == before);

@@ -11,7 +11,7 @@ fn two_are_peers_within_a_second_and_hear_no_more_then() {
     assert!(air.is_whole());
     // An early hello, hello, answer, and both confirmations.
     assert_eq!(air.frames.len(), 5);
-    // The other may say the end of a handshake again for so long.
+    // Time for which the other node may repeat the end of a handshake.
     air.run(CONFIRM[1]);
     assert!(air.nodes.iter().all(|node| !node.listens));
     assert_eq!(air.frames.len(), 5);
@@ -49,7 +49,7 @@ fn frames_are_lost_and_it_takes_a_little_longer() {
     }
 }
 
-/// A hello that is said again is the same one, so an answer to the first of them is not too late.
+/// A repeated hello is unchanged, so an answer to the first one is not too late.
 #[test]
 fn answers_that_take_long_are_answers() {
     let mut air = Air::usual(2);
@@ -62,7 +62,7 @@ fn answers_that_take_long_are_answers() {
     assert!(air.nodes.iter().all(|node| !node.listens));
 }
 
-/// Each of the two takes long for all that it does, as a machine with other work does.
+/// Both nodes are slow, like machines with other work.
 #[test]
 fn an_end_of_a_handshake_that_takes_long_is_one() {
     let mut air = Air::usual(2);

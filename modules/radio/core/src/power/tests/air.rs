@@ -76,7 +76,7 @@ pub struct Air {
     /// Expectation of the driver for both, kbit/s.
     expected: f64,
     expects: f64,
-    /// For so long after another power was set nothing arrives, ms: the worst that a queue can do.
+    /// Time after a change of power in which nothing arrives, ms: the worst effect of a queue.
     pub deaf: u64,
     /// True if rate control lags: falls a fifth of the way each 50 ms, and climbs a tenth.
     pub lags: bool,

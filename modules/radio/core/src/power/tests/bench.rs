@@ -4,19 +4,19 @@
 use super::air::Air;
 use crate::power::{Controller, PowerLevels, Predecessor, Settings};
 
-/// Before it is measured, for so long, and in pieces of which the scenario changes, ms.
+/// Warm-up time before the measurement, and the interval of changes in the scenario, ms.
 const WARM: u64 = 3000;
 const TIME: u64 = 20_000;
 const PIECE: u64 = 100;
 /// 2 Mbit/s in frames of 1,400 bytes.
 const FRAMES: f64 = 178.0;
-/// Chances of so many seeds are tried.
+/// Number of random seeds.
 const SEEDS: u64 = 9;
 
 /// Path loss, dB, after this share of the time.
 type Way = fn(f64) -> f64;
 
-/// As much as there, so that the same rates are left in the worst of it.
+/// Equal to the other scenario, so that the worst case leaves equal rates.
 const SCENARIOS: [(&str, Way); 5] = [
     ("near", |_| 67.0),
     ("middle", |_| 79.0),

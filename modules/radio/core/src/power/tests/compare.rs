@@ -5,7 +5,7 @@ use crate::power::{Controller, PowerLevels, Predecessor, Settings};
 
 /// Time of a scenario, ms.
 const TIME: u64 = 60_000;
-/// In pieces of which it changes.
+/// Interval of changes in the scenario.
 const PIECE: u64 = 100;
 
 /// A scenario: how much is lost on the way, dB, after this share of the time.
@@ -35,8 +35,8 @@ fn run(way: Way, frames: f64, lags: bool, mut piece: impl FnMut(&mut Air)) -> (f
     (air.carried / air.could, air.radiated / TIME as f64)
 }
 
-/// In each scenario no station loses more than allowed; if that also holds under the predecessor's
-/// logic, the predecessor radiates more. With few and many frames, and with slow rate control.
+/// In each scenario no station loses more than allowed; if that also holds for the earlier logic,
+/// the earlier logic radiates more. With few and many frames, and with slow rate control.
 #[test]
 fn no_less_is_carried_and_less_is_radiated() {
     let cases = [

@@ -26,7 +26,7 @@ pub fn note(config: &mut Config, device: &str, used: PortRole, place: Option<usi
     }
 }
 
-/// Refuses a name that something else has.
+/// Refuses a name that is already in use.
 pub fn is_free(
     config: &Config,
     device: &str,

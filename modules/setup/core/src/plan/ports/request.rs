@@ -62,7 +62,7 @@ pub enum Refusal {
     /// The provider's name and password are missing.
     #[error("{0}: PPPoE needs the provider's name and password")]
     NeedsPppoe(String),
-    /// The uplink uses something else.
+    /// The uplink uses another method.
     #[error("{0}: the Internet is configured otherwise (network.wan.proto {1})")]
     Otherwise(String, String),
     /// The name of a new section is taken.
@@ -97,7 +97,7 @@ impl Refusal {
     }
 }
 
-/// Checks a wish on its own, whatever the router has.
+/// Checks a request alone, independently of the router.
 pub fn wrong(wish: &PortRequest, all: &[PortRequest]) -> Option<Refusal> {
     let device = &wish.device;
     if !is_device(device) {

@@ -41,8 +41,8 @@ fn places(text: &str) -> Vec<std::ops::Range<usize>> {
     places
 }
 
-/// Structure of a file, without values: each line up to where its value begins. Of nftables all
-/// words without quotes, each by itself; names of chains end in a zone's.
+/// Returns the structure of a file, without values: each line up to the start of its value. For
+/// nftables, all unquoted words, each by itself; names of chains end in a zone's.
 fn structure(outcome: &Rendering) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     for file in &outcome.files {

@@ -68,7 +68,7 @@ fn what_needs_an_uplink_is_refused_where_there_is_none() {
             let one = (field.to_owned(), "no-uplink".to_owned());
             assert_eq!(problems(&text, &config), [one], "{text}");
         }
-        // Choices that need none are taken.
+        // Choices without such a need are accepted.
         let text = "[wifi]\nnetworks = [{ssid = \"Home\", key = \"correct horse\"}]\n\
                     [firewall]\nforwards = []\nblocked = []\n";
         good(&document(text), &config, &facts(24));

@@ -241,7 +241,7 @@ pub fn any_choices() -> impl Strategy<Value = Choices> {
         .prop_map(|(forwards, blocked)| Firewall { forwards, blocked });
     use prop::option::of as maybe;
     (
-        // In boxes: all of them in one are more than a test's stack holds.
+        // Boxed: all of them in one value exceed a test's stack.
         maybe(router).boxed(),
         maybe(any_internet()).boxed(),
         maybe(lan).boxed(),

@@ -56,7 +56,7 @@ fn a_port_for_a_second_subnet_lets_the_network_inside_move() {
     config.set("firewall", &section, "dest_ip", "192.168.8.2");
     let moved = "[lan]\naddress = \"10.0.0.1/8\"";
     good(&document(moved), &config, &facts(24));
-    // Also if the document says so, as an exported one does.
+    // Also if the document says so, like an exported one.
     let same = forward.replace("192.168.1.2", "192.168.8.2");
     let both = format!("{moved}\n[firewall]\n{same}");
     good(&document(&both), &config, &facts(24));
@@ -289,7 +289,7 @@ fn the_port_of_a_tunnel_made_by_hand_is_not_forwarded() {
     }
     good(&forward("tcp", "51821"), &config, &facts(24));
     good(&forward("udp", "51820"), &config, &facts(24));
-    // A tunnel that is off, or chooses a port by itself, has none.
+    // A tunnel that is off, or chooses its own port, has no fixed port.
     let off = vpn.replace(
         "proto 'wireguard'",
         "proto 'wireguard'\n\toption disabled '1'",

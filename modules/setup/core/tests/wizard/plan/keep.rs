@@ -1,5 +1,5 @@
-//! Settings that the wizard does not know stay as they are. A document that was read from a router
-//! changes nothing there, and a document that changes one thing changes that thing alone.
+//! Settings that the wizard does not know stay unchanged. A document that was read from a router
+//! changes nothing there, and a document with one change changes only this setting.
 
 mod routers;
 
@@ -68,7 +68,7 @@ fn all_good(checked: impl Iterator<Item = Result<(), String>>) {
         wrong.extend(one.err());
     }
     let count = wrong.len();
-    // Of each change one: the first words say which.
+    // One of each kind of change: the first words name the kind.
     let kind = |one: &String| one.split(" of ").next().map(str::to_owned);
     wrong.sort_by_key(kind);
     wrong.dedup_by_key(|one| kind(one));
@@ -197,7 +197,7 @@ const CHANGES: [(&str, Change); 17] = [
             }]),
             ..WireGuard::default()
         });
-        // The first name that is free: the router has none of them, or those by hand.
+        // The first free name: the router has none of them, or manually created ones.
         Some(vec![
             "network.wg*",
             "network.@wireguard_wg*",
@@ -378,7 +378,7 @@ fn a_protocol_that_the_wizard_does_not_offer_stays_with_its_password() {
     ] {
         let router = case_with("01-unknown-proto", "network", "pppoa", proto);
         assert_eq!(nothing_changes(&router, &exported(&router.config)), Ok(()));
-        // Another part changes nothing of it either.
+        // Another part does not change the setting either.
         let lan = document("[lan]\naddress = \"192.168.7.1/24\"");
         let lines = changed(&router, &lan);
         assert!(
@@ -388,7 +388,7 @@ fn a_protocol_that_the_wizard_does_not_offer_stays_with_its_password() {
             "{lines:?}"
         );
     }
-    // A change that is asked for by name is made.
+    // A change that is requested by name is made.
     let router = case("01-unknown-proto");
     let lines = changed(&router, &document("[internet]\nkind = \"dhcp\""));
     assert!(
@@ -410,7 +410,7 @@ fn a_network_with_a_server_of_its_own_stays_when_another_one_changes() {
             "+ wireless.home.key=(secret)"
         ]
     );
-    // None of them may go; and none other may have its name.
+    // None of them may be removed; and no other network may have its name.
     let lines = changed(&router, &document("[wifi]\nnetworks = []"));
     assert!(
         lines.iter().all(|line| line.starts_with("- wireless.home")),

@@ -92,7 +92,7 @@ fn what_stays_in_the_old_network_is_named() {
           dhcp.lan.dhcp_option, nas, dhcp.printer.ip, network.branch.gateway."
         ]
     );
-    // A network that holds them all leaves nothing behind, nor does a second address.
+    // A network that contains them all leaves no address behind, nor does a second address.
     let wider = document("[lan]\naddress = \"192.168.0.1/16\"");
     let plan = good(&wider, &config, &facts(24));
     assert_eq!(left(&plan), [""; 0]);
@@ -101,7 +101,7 @@ fn what_stays_in_the_old_network_is_named() {
          \toption ipaddr '192.168.1.2/24'\n"
     );
     assert_eq!(left(&moved(&with(&dhcp, &second))), [""; 0]);
-    // Without a move nothing is said.
+    // Without a move nothing is reported.
     let same = document("[lan]\naddress = \"192.168.1.1/24\"\nlease = \"3h\"");
     let plan = good(&same, &config, &facts(24));
     assert_eq!(left(&plan), [""; 0]);

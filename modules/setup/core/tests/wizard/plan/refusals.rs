@@ -494,7 +494,7 @@ fn an_existing_domain_of_roaming_stays() {
             .iter()
             .all(|domain| domain.as_deref() == Some(OPENWRT))
     );
-    // By hand, or left to hostapd, it stays.
+    // Set manually, or left to hostapd, the domain stays.
     let by_hand = |domain: &str| {
         let text = config.package("wireless").unwrap().text();
         let text = String::from_utf8(text).unwrap();

@@ -154,7 +154,7 @@ fn ports_of_the_lan_change_beside_a_bridge_of_others() {
     );
 }
 
-/// In UCI's old form `ifname` has the ports of the bridge that `type bridge` makes.
+/// In UCI's old form `ifname` has the ports of the bridge that `type bridge` creates.
 #[test]
 fn the_providers_vlan_is_below_a_bridge_of_the_old_form() {
     let bridge = |ports: &str| {

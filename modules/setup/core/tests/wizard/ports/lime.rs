@@ -1,4 +1,4 @@
-//! LibreMesh, which makes the configuration of networks by itself.
+//! LibreMesh, which generates the configuration of networks.
 
 use weir_setup_core::plan::ports::{PortRole, Refusal, UplinkProtocol};
 

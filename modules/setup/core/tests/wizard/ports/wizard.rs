@@ -10,7 +10,7 @@ use crate::ports::{facts, fresh, good, text, used, wish};
 fn what_a_person_says_in_the_wizard_holds() {
     let facts = facts();
     let meshed = good(&[wish("lan4", PortRole::Mesh)], &fresh("24.10"));
-    // No mesh by radio: the one by the port stays.
+    // No mesh by radio: the mesh by the port stays.
     let none = Choices {
         mesh: Some(Mesh::default()),
         ..Choices::default()
