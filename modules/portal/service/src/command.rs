@@ -11,7 +11,7 @@ use answers::{NewVouchers, PortalVoucher, PortalVouchers, VoucherDevice, Voucher
 use api::{Client, Method};
 use clap::{Args, Subcommand};
 
-use show::{more, one, show, show_clients, state_text, table};
+use show::{more, one, show, show_clients, table};
 use terms::{rate, size, time, until};
 
 use super::sheet;
@@ -245,7 +245,7 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
         Voucher::List(args) => {
             let mut all: PortalVouchers = client(&args.connection)?.get("/v1/portal/vouchers")?;
             let wanted = |voucher: &PortalVoucher| match &args.state {
-                Some(state) => state_text(&voucher.state) == *state,
+                Some(state) => voucher.state == *state,
                 None => true,
             };
             all.vouchers.retain(wanted);

@@ -47,9 +47,9 @@ use access::{PortalAccess, PortalParts};
 use guest_service::{DailyStatistics, GuestService, Node};
 #[cfg(not(feature = "radius"))]
 use no_radius as radius;
-use page_content::{PageContent, PageText};
 #[cfg(not(feature = "tls"))]
 use no_tls as https;
+use page_content::{PageContent, PageText};
 use runtime::Error;
 use runtime::config::Effective;
 use runtime::daemon::{

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use nearby::envelope::{self, Key};
-use nearby::module::{Device, Module};
 use nearby::machine::{Action, Event, Format, LINKS, Machine, PEERS, Settings};
+use nearby::module::{Device, Module};
 use nearby::village::{Handshake, Secret};
 
 static KEY: LazyLock<Arc<Key>> =

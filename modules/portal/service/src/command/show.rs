@@ -50,11 +50,6 @@ pub(super) fn show(
     Ok(())
 }
 
-/// Returns the word for a state of the API, as pages and the command line have it.
-pub(super) fn state_text(state: &str) -> String {
-    state.replace("revoked", "revoked")
-}
-
 pub(super) fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::Result<()> {
     if vouchers.is_empty() {
         return output.line("No vouchers.");
@@ -87,7 +82,7 @@ pub(super) fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::
         table.row(
             [
                 voucher.code.as_str().into(),
-                Cell::toned(state_text(&voucher.state), tone),
+                Cell::toned(voucher.state.clone(), tone),
                 time.as_str().into(),
                 Cell::or_dash(voucher.seconds_remaining.map(units::duration)),
                 Cell::or_dash(voucher.bytes_remaining.or(voucher.bytes).map(units::bytes)),
