@@ -210,7 +210,7 @@ bench: setup build ## measure against the kernel's own path: the closed loop, si
 	$(BENCH)/connections.json connections
 	$(TARGET_DIR)/release/bench record $(MEASURED)/*.json
 
-atlas-bench: setup ## measure the atlas on ten years of hourly data, beside DuckDB and ClickHouse; write docs/atlas-performance.md
+atlas-bench: setup ## measure the atlas on ten years of hourly data, beside DuckDB and ClickHouse; write docs/reference/atlas-performance.md
 	$(CARGO) bench $(ALL) --bench atlas -- --write $(CURDIR)/docs/atlas-performance.md
 
 day: PROGRAMS += bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The probes, one header each: see docs/probes.md. Which of them are loaded, the configuration
+ * The probes, one header each: see docs/reference/probes.md. Which of them are loaded, the configuration
  * says.
  */
 #include "include/probe_drops.h"

@@ -3,7 +3,7 @@
  * Early drops of packets that the kernel would drop. Consulted only about packets of no known flow,
  * and only if control.drops enables a kind. Some packets of each drop go to the kernel all the time
  * (samples): rules that count, log or limit live on them, and weir detects packets that the kernel
- * no longer drops. See docs/drops.md.
+ * no longer drops. See docs/how-to/drops.md.
  */
 #pragma once
 

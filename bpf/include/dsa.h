@@ -2,7 +2,7 @@
 /*
  * DSA: a switch behind one Ethernet device, the conduit. Each frame on the conduit carries a tag
  * that names the port of the switch; its format is a property of the conduit, set by user space.
- * docs/dsa.md lists every bit, and the kernel file it comes from.
+ * docs/reference/dsa.md lists every bit, and the kernel file it comes from.
  *
  * Takes pointers, not a struct frame, so that link.h can build on this file. Reads by 16 bits at
  * most: with slow unaligned access the verifier takes frames to start at 2 modulo 4, and a tag at

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Common part of the probes: a record by port, station and label, which is a counter or a
- * histogram. docs/probes.md walks through adding one. Names tell user space what belongs together:
+ * histogram. docs/reference/probes.md walks through adding one. Names tell user space what belongs together:
  * maps and programs of the probe NAME begin with NAME and two underscores ('-' of its name is '_'
  * here). Each probe is loaded by itself, so a program that this kernel refuses costs only its own
  * probe.

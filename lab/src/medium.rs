@@ -1,5 +1,5 @@
 //! Simulates a radio medium between mac80211_hwsim radios from their power, distance and walls.
-//! docs/radio-medium.md lists the formulas. [`MediumModel`] is the pure model; [`Medium`] runs the
+//! docs/reference/radio-medium.md lists the formulas. [`MediumModel`] is the pure model; [`Medium`] runs the
 //! model between kernel radios in real time.
 
 mod cells;

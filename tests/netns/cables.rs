@@ -1,5 +1,5 @@
 //! `weir cables`: a cable is plugged in, and weir reports the other end. Each arrangement of
-//! docs/ports-arrangements.md is a test, with real peers: dnsmasq, pppoe-server, radvd, dhcp6s,
+//! docs/reference/cables-arrangements.md is a test, with real peers: dnsmasq, pppoe-server, radvd, dhcp6s,
 //! lldpd, babeld, bird, udhcpc; a bridge is the switch.
 
 mod clients;

@@ -267,7 +267,7 @@ fn nothing_is_left_behind_and_nothing_else_is_touched() {
             let socket = weir.socket().to_owned();
             assert!(socket.exists());
             assert!(weir.end(Signal::SIGTERM)?.success(), "{}", weir.log());
-            // Without TCX an empty clsact stays (docs/offload.md): weir cannot know its other users
+            // Without TCX an empty clsact stays (docs/how-to/offload.md): weir cannot know its other users
             // by now.
             let empty = |trace: &String| !kernel_has([6, 6]) && trace.contains("qdisc clsact");
             let mut left = traces(router)?;

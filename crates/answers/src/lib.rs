@@ -44,7 +44,7 @@
 //! | `GET /v1/radio` | [`Radios`]: transmit power, and the throughput at stations |
 //! | `GET /v1/radio/log` | [`RadioLog`]: power steps, of a [`RadioLogQuery`] |
 //! | `GET /v1/radio/peers` | [`RadioPeers`]: access points that are peers |
-//! | `/v1/setup…` | types of `setup_core::messages`, and [`SetupDetection`]: see `docs/setup.md` |
+//! | `/v1/setup…` | types of `setup_core::messages`, and [`SetupDetection`]: see `docs/how-to/setup.md` |
 //! | `GET /v1/setup/pending` | waiting change, or null; only on the socket of `weir setup serve` |
 //! | `GET /v1/page/claim` | [`PageClaim`]: the code for the first password |
 //! | `POST /v1/capture?…` | pcapng, of a [`CaptureQuery`]; a [`CaptureSummary`] as a trailer |

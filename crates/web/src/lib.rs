@@ -16,7 +16,7 @@
 //! | `/api/v1/…` | the socket's `/v1/…` ([`api`]); needs a session; `POST`: `X-Weir-Csrf` |
 //! | `GET /metrics` | metrics for Prometheus, if [`Metrics`] allows |
 //!
-//! `docs/web.md` describes the protection. The cores are pure, and take the time as an argument:
+//! `docs/reference/web.md` describes the protection. The cores are pure, and take the time as an argument:
 //! [`sessions`], [`throttle`], [`host`], [`admission`], [`rate`]. Sockets are in `serve`.
 
 pub mod accept;

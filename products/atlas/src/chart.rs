@@ -1,4 +1,4 @@
-//! The charts. Each is a file here, and a line in [`ALL`]; `docs/atlas-charts.md` describes how to
+//! The charts. Each is a file here, and a line in [`ALL`]; `docs/reference/atlas-charts.md` describes how to
 //! add one.
 
 use rusqlite::Connection;

@@ -1,6 +1,6 @@
 //! Exports a store as Parquet files, for analyses beyond SQLite.
 //!
-//! `docs/atlas-store.md` lists the columns.
+//! `docs/reference/atlas-store.md` lists the columns.
 
 mod sheet;
 

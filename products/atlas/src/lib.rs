@@ -1,6 +1,6 @@
 //! A community's data as charts: hourly snapshots of a directory go in, pictures, tables and free
-//! queries come out. `docs/atlas.md` is for operators, `docs/atlas-format.md` for descriptions of
-//! other directories, `docs/atlas-charts.md` for new charts.
+//! queries come out. `docs/how-to/atlas.md` is for operators, `docs/reference/atlas-format.md` for descriptions of
+//! other directories, `docs/reference/atlas-charts.md` for new charts.
 //!
 //! Data flow: [`read`] parses files, by a mapping of the directory, into [`snapshot::Snapshot`]s;
 //! [`store`] stores them, with sums by hour, day and month; a [`chart`] queries the store and

@@ -2,7 +2,7 @@
 //!
 //! [`public`] makes the copy, with views for people; [`Queries`] starts this program again for each
 //! query, as a [`Worker`] that drops all privileges that a query does not need ([`confine`]) before
-//! it reads the query. `docs/atlas-sql.md` lists refusals and limits.
+//! it reads the query. `docs/reference/atlas-sql.md` lists refusals and limits.
 
 mod answer;
 mod cache;

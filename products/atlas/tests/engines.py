@@ -8,7 +8,7 @@
     engines.py documented FOLDER     what the queries of the documentation answer, as JSON
 
 The rules are written anew here, in SQL, and share no line with the program: see
-docs/atlas-data.md and docs/atlas-store.md.
+docs/reference/atlas-data.md and docs/reference/atlas-store.md.
 """
 
 import datetime
@@ -291,11 +291,11 @@ def sums(rows_of_each):
 
 
 def documented(folder):
-    """What the queries of docs/atlas-store.md answer: DuckDB's, and the last one, ClickHouse's."""
+    """What the queries of docs/reference/atlas-store.md answer: DuckDB's, and the last one, ClickHouse's."""
     import chdb
     import duckdb
 
-    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/atlas-store.md")
+    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/reference/atlas-store.md")
     with open(docs, encoding="utf-8") as text:
         queries = re.findall(r"```sql\n(.*?)```", text.read(), re.DOTALL)
     os.chdir(folder)

@@ -1,5 +1,5 @@
 //! Acts as an end of a link as qaul's program for Linux does, rebuilt from its description
-//! (`docs/nearby-protocol.md`) for comparison with weir-nearby. Or writes frames at full speed.
+//! (`docs/reference/nearby-protocol.md`) for comparison with weir-nearby. Or writes frames at full speed.
 //!
 //! ```text
 //! predecessor ADAPTER hear                                        prints events as lines of JSON

@@ -1,6 +1,6 @@
 //! Messages by Bluetooth Low Energy between people without a network, compatible with the messenger
 //! qaul in both of its incompatible formats: [`v1`] of Linux and iOS, [`v2`] of Android.
-//! `docs/nearby-protocol.md` describes both, byte by byte.
+//! `docs/reference/nearby-protocol.md` describes both, byte by byte.
 //!
 //! The formats and the [`machine`], with the peers nearby, have no input and output, no clock and
 //! no Bluetooth: events and times go in, actions come out. All input is untrusted and bounded: a

@@ -5,7 +5,7 @@
 //! handshake. Over the records two [`MessageStream`]s exchange messages. A [`HalfOpenLimiter`]
 //! bounds the handshakes in progress.
 //!
-//! All of it is pure: bytes go in, bytes come out. `docs/nearby-protocol.md` specifies them.
+//! All of it is pure: bytes go in, bytes come out. `docs/reference/nearby-protocol.md` specifies them.
 
 mod half_open;
 mod handshake;

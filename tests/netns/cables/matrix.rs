@@ -1,4 +1,4 @@
-//! docs/ports-arrangements.md: weir's report on each arrangement, and its delay.
+//! docs/reference/cables-arrangements.md: weir's report on each arrangement, and its delay.
 //!
 //! `WEIR_ARRANGEMENTS=5 … --test routers cables::matrix` builds each five times for a new page.
 

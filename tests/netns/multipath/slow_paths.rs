@@ -13,7 +13,7 @@ use weir_tests::partner::Pair;
 
 use crate::multipath::{MBIT, SECOND, at, ms};
 
-/// Both ends use CUBIC, as in the measurements (docs/multipath.md).
+/// Both ends use CUBIC, as in the measurements (docs/how-to/multipath.md).
 fn pair(paths: Vec<Path>) -> Result<Pair, Error> {
     let pair = Pair::build(&Options { paths, ipv6: false })?;
     for node in pair.uplinks.lab().nodes() {

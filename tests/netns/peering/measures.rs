@@ -1,5 +1,5 @@
 //! Measurements of peers, in a machine whose clock counts instructions (`tests/vm/run --icount`).
-//! The tests print the figures for docs/radio-peering.md and assert none.
+//! The tests print the figures for docs/how-to/radio-peering.md and assert none.
 
 use std::net::SocketAddr;
 use std::path::Path;

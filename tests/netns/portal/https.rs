@@ -118,7 +118,7 @@ fn the_page_goes_by_https_and_dhcp_says_where() -> Result<(), Error> {
         let shown = client.feed("openssl x509 -noout -serial", &shown)?;
         Ok(shown.contains("2002"))
     })?;
-    // DHCP as in docs/portal.md.
+    // DHCP as in docs/how-to/portal.md.
     let mut dnsmasq = Command::new("dnsmasq");
     dnsmasq.args([
         "--keep-in-foreground",

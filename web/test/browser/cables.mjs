@@ -364,7 +364,7 @@ journey("what to write where ports are not watched", {}, async (page, cables) =>
 
 const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
 const documents = { viewport: { width: 1280, height: 800 }, only: shooting };
-journey("as docs/ports.md shows it", documents, async (page, cables) => {
+journey("as docs/how-to/cables.md shows it", documents, async (page, cables) => {
   const [none] = Object.values(cables.found).slice(-1);
   moves(cables);
   const { wan, lan1, lan2, lan3 } = cables.found;

@@ -9,8 +9,9 @@ use crate::registry;
 /// Returns the Markdown files of the router, with their texts.
 fn pages() -> BTreeMap<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut folders = vec![root.clone(), root.join("docs"), root.join("docs/decisions")];
-    folders.extend([root.join("docs/tutorials"), root.join("web")]);
+    let books = ["", "decisions", "how-to", "reference", "tutorials"];
+    let mut folders: Vec<_> = books.map(|it| root.join("docs").join(it)).into();
+    folders.extend([root.clone(), root.join("web")]);
     let modules = fs::read_dir(root.join("modules")).expect("modules");
     folders.extend(modules.map(|module| module.expect("a module").path()));
     let files = folders

@@ -158,7 +158,7 @@ fn json_is_one_document() {
 fn the_pictures_of_the_documentation_are_true() {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| fs::read_to_string(crates.join(path)).expect(path);
-    let shown = read("../docs/terminal.md");
+    let shown = read("../docs/reference/terminal.md");
     for name in [
         "top-devices",
         "top-conversations",
@@ -174,12 +174,12 @@ fn the_pictures_of_the_documentation_are_true() {
             false => "",
         };
         let picture = read(&format!("{folder}tests/golden/{name}.txt"));
-        // docs/terminal.md has a single empty row for several.
+        // docs/reference/terminal.md has a single empty row for several.
         let mut rows: Vec<&str> = picture.lines().collect();
         rows.dedup_by(|next, row| next.is_empty() && row.is_empty());
         assert!(
             shown.contains(&rows.join("\n")),
-            "docs/terminal.md shows {name} otherwise; it is now:\n{}",
+            "docs/reference/terminal.md shows {name} otherwise; it is now:\n{}",
             rows.join("\n")
         );
     }

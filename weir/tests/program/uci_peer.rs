@@ -109,7 +109,7 @@ fn address(random: &mut Random) -> String {
 }
 
 /// Returns a command. Commands whose result would be unreadable are excluded: libuci accepts them,
-/// weir refuses them (docs/uci.md).
+/// weir refuses them (docs/reference/uci.md).
 fn command(random: &mut Random) -> Vec<String> {
     let value = random.pick(&[
         "1",

@@ -49,7 +49,7 @@ pub fn lay(effective: &mut Effective, text: &str, file: &str) -> Result<(), Vec<
             _ => 0,
         };
         let what = wrong.to_string();
-        let hint = "see docs/uci.md for the format".to_owned();
+        let hint = "see docs/reference/uci.md for the format".to_owned();
         vec![error(line, None, ValueError { what, hint })]
     })?;
     let origin = Origin::File {

@@ -571,7 +571,7 @@ mod tests {
     /// The page and the documentation have each text by its key; the English texts are equal.
     #[test]
     fn the_page_has_every_text() {
-        let told = include_str!("../../../../docs/conditions.md");
+        let told = include_str!("../../../../docs/reference/conditions.md");
         let page = include_str!("../../../../modules/monitor/web/text/en.ts");
         let page: String = page.split_whitespace().collect::<Vec<_>>().join(" ");
         let page = page.replace("\" + \"", "");

@@ -1,6 +1,6 @@
 //! The hello that a port sends to the other end of its cable, and the evaluation of received
 //! hellos: only a neighbour that proves possession of the mesh's key, here and now, makes a port of
-//! the mesh. docs/ports-hello.md describes its bytes and the attacks that it prevents.
+//! the mesh. docs/reference/cables-hello.md describes its bytes and the attacks that it prevents.
 //!
 //! Pure: frames, the time and random bytes come from outside.
 

@@ -1,5 +1,5 @@
 //! Measures the cost of the history: bytes written a day, size after a year, memory, time of a
-//! flush. Prints the figures of docs/history.md.
+//! flush. Prints the figures of docs/how-to/history.md.
 //!
 //! `cargo run --release -p weir-history-core --example cost DIRECTORY` measures days on the disk of
 //! that directory; with `year` behind it, years and large flushes: there a directory in memory

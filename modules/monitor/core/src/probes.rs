@@ -1,6 +1,6 @@
 //! Probes: records of the network stack, in addition to conversations, each described by a
 //! constant. All output of a probe (JSON, terminal, Prometheus) follows its description;
-//! docs/probes.md walks through adding one.
+//! docs/reference/probes.md walks through adding one.
 
 mod drops;
 mod ledger;

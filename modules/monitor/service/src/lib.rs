@@ -331,7 +331,7 @@ impl Module for Monitor {
         status.modules.push("monitor".to_owned());
         status.monitor = Some(keeper.status());
         let history = keeper.history_fails().map(|what| {
-            let hint = "docs/history.md explains each problem; quotas use the data in memory \
+            let hint = "docs/how-to/history.md explains each problem; quotas use the data in memory \
                 meanwhile";
             ("history", what, hint.to_owned())
         });

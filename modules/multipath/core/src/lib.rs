@@ -8,7 +8,7 @@
 //! [`hints`] are the user's settings of paths, [`goodput`] keeps any path from slowing the others
 //! down, [`backup_reminders`] makes sure that the partner learns which paths are backups.
 //!
-//! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. See `docs/multipath-protocol.md`.
+//! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. See `docs/reference/multipath-protocol.md`.
 //!
 //! [`nft`] has the rules that redirect clients' connections, [`lock`] those that block all other
 //! traffic, [`reach`] the destinations that a partner permits. [`io`] has the sockets and threads:

@@ -1,4 +1,4 @@
-//! The example of `docs/multipath-protocol.md`, compared with the frames that the code sends.
+//! The example of `docs/reference/multipath-protocol.md`, compared with the frames that the code sends.
 
 use std::fmt::Write;
 
@@ -86,7 +86,7 @@ fn example() -> String {
 
 #[test]
 fn the_example_in_the_documentation_is_right() {
-    let page = include_str!("../../../../docs/multipath-protocol.md");
+    let page = include_str!("../../../../docs/reference/multipath-protocol.md");
     let example = example();
     assert!(page.contains(&example), "it should say:\n{example}");
 }

@@ -4,7 +4,7 @@
 //! secret can make ([`element`]). A receiver of the beacon runs a handshake with the sender
 //! ([`handshake`]), and only a completed handshake gives a key, a station and a device. A
 //! [`Machine`] decides the timing: events and the time go in, actions come out.
-//! `docs/radio-peering-protocol.md` describes the messages on the air, byte by byte.
+//! `docs/reference/radio-peering-protocol.md` describes the messages on the air, byte by byte.
 
 pub mod attach;
 pub mod beacon;

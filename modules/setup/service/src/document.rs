@@ -162,7 +162,8 @@ pub fn understood(shown: &str, text: &str) -> Result<Choices, Error> {
                 .count()
         });
         let cause = std::io::Error::other(format!("line {}: {}", line + 1, error.message()));
-        let hint = "see docs/setup.md (in a terminal: `weir setup export` prints an example)";
+        let hint =
+            "see docs/how-to/setup.md (in a terminal: `weir setup export` prints an example)";
         Error::with_cause(format!("cannot read {shown}"), &cause, hint)
     })?;
     let keys: toml::Table = toml::from_str(text).unwrap_or_default();

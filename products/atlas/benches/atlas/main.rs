@@ -1,5 +1,5 @@
 //! Measures the atlas on ten years of hourly data, together with other databases in the same run.
-//! `make atlas-bench` runs this and writes docs/atlas-performance.md.
+//! `make atlas-bench` runs this and writes docs/reference/atlas-performance.md.
 //!
 //!     atlas [--folder FOLDER] [--years 10] [--communities 300] [--rounds 7] [--write FILE]
 //!

@@ -1,4 +1,4 @@
-//! Writes the results as a part of docs/atlas-performance.md.
+//! Writes the results as a part of docs/reference/atlas-performance.md.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -297,13 +297,14 @@ fn many_rows_are_read_coarser() {
 
 #[test]
 fn the_documentation_has_each() {
-    let docs = include_str!("../../../../docs/atlas-charts.md");
+    let docs = include_str!("../../../../docs/reference/atlas-charts.md");
     for chart in ALL {
         let name = chart.name();
         let row = docs
             .lines()
             .find(|line| line.starts_with(&format!("| `{name}` |")));
-        let row = row.unwrap_or_else(|| panic!("docs/atlas-charts.md has no row of `{name}`"));
+        let row =
+            row.unwrap_or_else(|| panic!("docs/reference/atlas-charts.md has no row of `{name}`"));
         let told = row.split('|').nth(3).unwrap_or_default();
         let taken = chart.parameters().iter().map(|parameter| match parameter {
             Parameter::At => "`at`",

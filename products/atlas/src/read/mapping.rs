@@ -1,4 +1,4 @@
-//! Format of a directory, described in a file: `docs/atlas-format.md`.
+//! Format of a directory, described in a file: `docs/reference/atlas-format.md`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

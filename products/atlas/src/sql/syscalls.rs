@@ -295,7 +295,11 @@ mod filter {
             known.retain(|call| *call != libc::SYS_newfstatat);
             known.sort_unstable();
             assert_eq!(allowed.collect::<Vec<_>>(), known);
-            assert_eq!(NEEDED.len(), 26, "docs/atlas-sql.md says how many");
+            assert_eq!(
+                NEEDED.len(),
+                26,
+                "docs/reference/atlas-sql.md says how many"
+            );
             let nothing = [libc::SYS_socket, libc::SYS_clone, libc::SYS_execve];
             for call in nothing
                 .into_iter()

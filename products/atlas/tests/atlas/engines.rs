@@ -207,7 +207,7 @@ fn charts_are_what_duckdb_makes_of_the_raw_files() {
     by_profile(&store, &said);
     metacommunities(&store, &said);
     let parquet = compare(&data, "real");
-    // As readers of docs/atlas-store.md ask it.
+    // As readers of docs/reference/atlas-store.md ask it.
     let documented = ask("documented", &parquet);
     let months: Value = ours
         .as_array()

@@ -71,7 +71,7 @@ journey("how soon the largest thing is there", {}, async (page) => {
 
 const documents = { viewport: { width: 1280, height: 1000 } };
 if (process.env.WEIR_WEB_SHOTS !== undefined)
-  journey("as docs/atlas.md shows it", documents, async (page) => {
+  journey("as docs/how-to/atlas.md shows it", documents, async (page) => {
     const take = (name) =>
       page.screenshot({ path: join(process.env.WEIR_WEB_SHOTS, `atlas-${name}.png`) });
     await page.goto("/");

@@ -1,6 +1,6 @@
 //! DSA conduits: frames with a switch's tag, in and out. Such hardware was not available: this test
 //! builds the tags by the code of the kernel's taggers (net/dsa/tag_mtk.c, tag_gswip.c, tag_qca.c;
-//! docs/dsa.md), independently of bpf/include/dsa.h.
+//! docs/reference/dsa.md), independently of bpf/include/dsa.h.
 
 use std::time::Duration;
 

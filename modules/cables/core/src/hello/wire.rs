@@ -1,4 +1,4 @@
-//! A hello's bytes, as docs/ports-hello.md has them.
+//! A hello's bytes, as docs/reference/cables-hello.md has them.
 
 use detect::Mac;
 

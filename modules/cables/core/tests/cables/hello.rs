@@ -191,7 +191,7 @@ fn whoever_has_the_key_of_the_mesh_is_no_other_node() {
     assert_eq!(hears(&mut a, &frame, 0), State::Forged(Fault::Signature));
 }
 
-/// The proof, made by the table of docs/ports-hello.md.
+/// The proof, made by the table of docs/reference/cables-hello.md.
 fn prove(octets: &[u8]) -> Vec<u8> {
     use ring::hmac::{HMAC_SHA256, Key, sign};
     let secret = Key::new(HMAC_SHA256, SECRET);
@@ -437,7 +437,7 @@ fn the_example_of_the_documentation_is_what_is_said() {
     line(&mut text, "B's nonce", &counting::<16>(0x70));
     line(&mut text, "A's hello", &first);
     line(&mut text, "B's hello", &second);
-    let page = include_str!("../../../../../docs/ports-hello.md");
+    let page = include_str!("../../../../../docs/reference/cables-hello.md");
     assert!(page.contains(&text), "the page needs:\n{text}");
 }
 

@@ -167,10 +167,10 @@ fn the_number_is_of_24_bits_and_never_0() {
         let mesh = MeshKey::from_secret(&[secret.to_be_bytes(); 4].concat()).expect("long");
         assert!((1..1 << 24).contains(&mesh.vxlan()));
     }
-    // docs/ports-hello.md.
+    // docs/reference/cables-hello.md.
     let counting: [u8; 32] = std::array::from_fn(|place| place as u8);
     let mesh = MeshKey::from_secret(&counting).expect("long enough");
-    let page = include_str!("../../../../../docs/ports-hello.md");
+    let page = include_str!("../../../../../docs/reference/cables-hello.md");
     let text = format!("VXLAN         {}", mesh.vxlan());
     assert!(page.contains(&text), "the page needs: {text}");
 }

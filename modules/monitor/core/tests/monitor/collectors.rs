@@ -115,9 +115,9 @@ fn translated() -> usize {
 /// Runs a command of the documentation, at loopback, `port` and `directory`: the tests cover the
 /// documented text.
 fn documented(beginning: &str, port: u16, directory: &Path) -> Command {
-    let text = include_str!("../../../../../docs/pipeline.md");
+    let text = include_str!("../../../../../docs/how-to/pipeline.md");
     let line = text.lines().find(|line| line.starts_with(beginning));
-    let line = line.unwrap_or_else(|| panic!("docs/pipeline.md has no {beginning:?}"));
+    let line = line.unwrap_or_else(|| panic!("docs/how-to/pipeline.md has no {beginning:?}"));
     let mut words = line.split(' ').map(|word| {
         word.trim_matches('\'')
             .replace("0.0.0.0", "127.0.0.1")

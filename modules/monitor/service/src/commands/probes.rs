@@ -14,7 +14,7 @@ use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, sanitize, units, 
 #[command(after_long_help = "\
 `probes` under [monitor] sets which probes record; the others are listed with the reason.
 Each record belongs to one PORT and, if the kernel reports it, one DEVICE there. For times, MEAN \
-is the mean, HALF the median, and 99 % the 99th percentile. Records of each probe: docs/probes.md.
+is the mean, HALF the median, and 99 % the 99th percentile. Records of each probe: docs/reference/probes.md.
 
 Examples:
   weir probes drops

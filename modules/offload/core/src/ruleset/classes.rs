@@ -1,6 +1,6 @@
 //! Every expression and statement of nftables, and every extension of iptables: may its answer
 //! differ between two packets of one direction of a forwarded connection? One table;
-//! `docs/each-packet.md` is made after it.
+//! `docs/how-to/per-packet-rules.md` is made after it.
 //!
 //! An expression missing from the table counts as seeing each packet: it may be a newer one.
 
@@ -398,13 +398,16 @@ mod tests {
     /// The page that shows the table to people names all of it.
     #[test]
     fn the_documents_name_every_row() {
-        let page = include_str!("../../../../../docs/each-packet.md");
+        let page = include_str!("../../../../../docs/how-to/per-packet-rules.md");
         let words: HashSet<&str> = page
             .split(|c: char| !(c.is_alphanumeric() || "_-".contains(c)))
             .collect();
         for (source, names, _) in TABLE {
             for word in names.iter().flat_map(|name| name.split(' ')) {
-                assert!(words.contains(word), "docs/each-packet.md: {source} {word}");
+                assert!(
+                    words.contains(word),
+                    "docs/how-to/per-packet-rules.md: {source} {word}"
+                );
             }
         }
     }
