@@ -104,7 +104,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     ("Of all that follows.", "Von allem, was folgt."),
     (
-        "What was told, hour by hour.",
+        "The reports, hour by hour.",
         "Was gemeldet wurde, Stunde für Stunde.",
     ),
     ("Seconds since 1970.", "Sekunden seit 1970."),

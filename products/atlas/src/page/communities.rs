@@ -122,7 +122,7 @@ fn told(reader: &Reader, line: &Line) -> String {
             }
         }
         None if nodes.is_none() => {
-            let why = reader.say("no number was told", "keine Zahl gemeldet");
+            let why = reader.say("no number was reported", "keine Zahl gemeldet");
             why.to_owned()
         }
         None => String::new(),

@@ -34,7 +34,7 @@ CREATE TABLE profile_routing (
   PRIMARY KEY (profile, protocol)
 ) STRICT, WITHOUT ROWID;
 
--- What was told, hour by hour.
+-- The reports, hour by hour.
 CREATE TABLE observations (
   hour INTEGER NOT NULL,
   community INTEGER NOT NULL REFERENCES communities (id),

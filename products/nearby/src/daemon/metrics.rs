@@ -52,7 +52,7 @@ api::metrics! {
     LISTENERS "weir_nearby_listeners" Gauge &[],
         "Pages and programs that listen to what comes.";
     HEARD "weir_nearby_heard_messages_total" Counter &["format", "kind"],
-        "Messages that came for the first time. Those of kind feed were told to all.";
+        "Messages that came for the first time. Those of kind feed are for all.";
     DOUBLED "weir_nearby_doubled_messages_total" Counter &[],
         "Messages that had come before, and went no further.";
     SAID "weir_nearby_said_messages_total" Counter &[],
