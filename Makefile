@@ -17,7 +17,7 @@ WORKSPACE := --locked
 ALL := --workspace --locked
 # Tests that make namespaces need root; cargo hands each test program to this command.
 ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/test-program
-SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh products/nearby/tests/lab/bench packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
+SHELL_SCRIPTS := $(wildcard scripts/*) docs/tutorials/network.sh .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh products/nearby/tests/lab/bench packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -192,7 +192,7 @@ fn a_change_that_is_confirmed_stays() {
     );
     place.start();
     assert_eq!(place.state(), "new");
-    assert!(place.refused(&["confirm"]).contains("no change waits"));
+    assert!(place.refused(&["confirm"]).contains("no change awaits"));
 
     // A state can be restored at any later time.
     let said = place.done(&["revert", "1"]);
@@ -225,7 +225,7 @@ fn a_change_that_nobody_confirms_goes() {
     });
     // The reverted change is pending again, for correction.
     assert!(place.done(&["diff"]).contains("192.168.7.1"));
-    assert!(place.refused(&["confirm"]).contains("no change waits"));
+    assert!(place.refused(&["confirm"]).contains("no change awaits"));
 }
 
 #[test]
@@ -395,7 +395,7 @@ fn killed_at_any_call_the_next_start_finds_the_former_files_or_the_new_ones() {
         let confirmed = place.run(&["confirm"]);
         let said = String::from_utf8_lossy(&confirmed.stderr);
         let is_kept = confirmed.status.success();
-        if !is_kept && !said.contains("no change waits") {
+        if !is_kept && !said.contains("no change awaits") {
             let told = said.contains("is not finished");
             assert!(told, "killed at call {n}: {said}");
             assert!(place.done(&["show"]).contains("is not finished"));

@@ -54,8 +54,12 @@ fn ports_are_told_with_their_roles() {
         (one("decided_seconds", "eth1"), one("notices", "eth1")),
         (None, Some(1.0))
     );
-    let shut = ["eth0", "eth1", "eth2"].map(|device| one("shut", device));
-    assert_eq!(shut, [Some(0.0), Some(1.0), None], "of ports with a link");
+    let blocked = ["eth0", "eth1", "eth2"].map(|device| one("blocked", device));
+    assert_eq!(
+        blocked,
+        [Some(0.0), Some(1.0), None],
+        "of ports with a link"
+    );
     let mut none = Exposition::default();
     cables::metrics::write(&mut none, &[]);
     assert!(read(&none.end()).is_empty());

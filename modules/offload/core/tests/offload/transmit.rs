@@ -148,5 +148,5 @@ fn what_asks_for_a_connection_keeps_what_leaves() {
     assert_eq!(wan.limits.len(), 1);
     assert_eq!(wan.limits[0].of, Use::Out);
     let text = wan.limits[0].explain();
-    assert!(text.contains("the qdisc cake with nat asks"), "{text}");
+    assert!(text.contains("the qdisc cake with nat needs"), "{text}");
 }

@@ -275,7 +275,7 @@ fn what_is_on_a_ppp_device_is_so_for_pppoe_on_every_port() {
     let limit = &shaped.plan(4).limits[0];
     assert_eq!(limit.of, Use::PppOut);
     assert!(
-        limit.explain().starts_with("outgoing PPPoE"),
+        limit.explain().starts_with("PPPoE that leaves"),
         "{}",
         limit.explain()
     );

@@ -75,17 +75,13 @@ fn structure(outcome: &Rendering) -> Vec<(String, Vec<String>)> {
 
 /// Lines that benign values can make.
 fn words() -> BTreeSet<String> {
-    // Words of rules with an empty option, or with another valid one.
-    let others = [
-        "\tsae_password",
-        "ipv6-icmp",
-        "router-advertisement",
-        "icmp",
-        "redirect",
-        "burst",
-        "packets",
-    ];
-    let mut words = BTreeSet::from(others.map(str::to_owned));
+    // Words of rules with an empty option, or with another valid one: nft's names of ICMP types.
+    let others = "\tsae_password ipv6-icmp icmp burst packets echo-reply destination-unreachable \
+         source-quench redirect echo-request router-advertisement router-solicitation \
+         time-exceeded parameter-problem timestamp-request packet-too-big mld-listener-query \
+         mld-listener-report mld-listener-done nd-router-solicit nd-router-advert \
+         nd-neighbor-solicit nd-neighbor-advert nd-redirect";
+    let mut words: BTreeSet<_> = others.split(' ').map(str::to_owned).collect();
     for name in CASES {
         let text = std::fs::read_to_string(case(name, "uci")).expect("a case");
         let outcome = rendered(&text).expect("files");
