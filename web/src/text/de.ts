@@ -32,7 +32,7 @@ export const de: Translated<typeof en> = {
   "common.shown": "{shown} von {total}",
   "common.details": "Zahlen als Tabelle",
   "common.bytes": "Menge",
-  "common.uplink": "Internetanschluss",
+  "common.uplink": "Uplink",
 
   "error.offline": "Der Router antwortet nicht.",
   "error.offline.hint": "Prüfen Sie die Verbindung zum Router. Die Seite versucht es weiter.",
@@ -43,7 +43,7 @@ export const de: Translated<typeof en> = {
   "error.view.hint":
     "Öffnen Sie die Ansicht noch einmal. Tritt der Fehler wieder auf, melden Sie ihn bitte.",
   "error.unknown.title": "Seite nicht gefunden",
-  "error.unknown": "Keine Ansicht hat diese Adresse. Wählen Sie eine aus dem Menü.",
+  "error.unknown": "Unter dieser Adresse gibt es keine Ansicht. Wählen Sie eine Ansicht im Menü.",
   "problem.no_session": "Sie sind nicht angemeldet.",
   "problem.wrong_password": "Das Passwort ist falsch.",
   "problem.wrong_claim": "Der Code ist falsch.",
@@ -59,13 +59,14 @@ export const de: Translated<typeof en> = {
     "Der Router kann das nicht speichern: Es gilt nur bis zum nächsten Neustart.",
   "problem.not_kept": "Der Router konnte das nicht speichern. Nichts wurde geändert.",
   "problem.no_daemon": "Der Dienst des Routers antwortet nicht.",
-  "problem.internal": "Im Router ist ein interner Fehler aufgetreten. Sehen Sie in sein Protokoll.",
+  "problem.internal":
+    "Im Router ist ein interner Fehler aufgetreten. Den Grund nennt sein Protokoll.",
   "problem.setup": "Die Einrichtung konnte das nicht ausführen.",
   "problem.setup_not_running": "Der Einrichtungsdienst läuft auf dem Router nicht.",
   "problem.setup_silent":
     "Der Einrichtungsdienst braucht zu lange. Sehen Sie gleich noch einmal nach.",
   "problem.no_history": "Der Router führt keinen Verlauf.",
-  "problem.no_monitor": "Das Zählen ist auf diesem Router abgeschaltet.",
+  "problem.no_monitor": "Die Verkehrszählung ist auf diesem Router abgeschaltet.",
   "problem.no_port": "Der Router hat diesen Anschluss nicht.",
   "problem.no_device": "Der Router kennt dieses Gerät nicht.",
   "problem.no_voucher": "Diesen Gutschein gibt es nicht.",
@@ -83,9 +84,9 @@ export const de: Translated<typeof en> = {
   "login.submit": "Anmelden",
   "login.first": "Passwort festlegen",
   "login.first.text":
-    "Noch ist kein Passwort festgelegt. Legen Sie es hier fest, oder auf dem Router mit dem Befehl weir passwd.",
+    "Noch ist kein Passwort festgelegt. Legen Sie eines fest: hier oder auf dem Router mit dem Befehl weir passwd.",
   "login.first.elsewhere":
-    "Noch ist kein Passwort festgelegt. Legen Sie es hier mit einem Code von der Konsole des Routers fest, oder auf dem Router mit dem Befehl weir passwd.",
+    "Noch ist kein Passwort festgelegt. Legen Sie eines fest: hier mit einem Code von der Konsole des Routers oder auf dem Router mit dem Befehl weir passwd.",
   "login.code": "Code",
   "login.code.hint": "Sie erhalten ihn auf der Konsole des Routers: weir passwd --claim",
   "login.new": "Neues Passwort",

@@ -8,28 +8,28 @@ export const de: Translated<typeof en> = {
   "view.devices": "Geräte",
   "view.conversations": "Gespräche",
   "view.history": "Verlauf",
-  "view.picture": "Flüsse",
+  "view.picture": "Flows",
 
-  "dashboard.uplink": "Internetanschluss {name}",
+  "dashboard.uplink": "Uplink {name}",
   "dashboard.users": "Aktivste Geräte",
   "dashboard.users.none": "Kein Gerät ist aktiv.",
   "dashboard.users.all": "Alle Geräte",
   "dashboard.alerts": "Braucht Aufmerksamkeit",
   "dashboard.alerts.none": "Nichts braucht Ihre Aufmerksamkeit.",
-  "dashboard.nouplink": "Kein Internetanschluss gefunden",
+  "dashboard.nouplink": "Kein Uplink gefunden",
   "dashboard.nouplink.text":
     "Kein Anschluss hat eine Standardroute. Die Raten der Anschlüsse stehen unter „Geräte“.",
   "dashboard.engine": "Von weir weitergeleitet",
   "dashboard.engine.now": "der Pakete, jetzt",
   "dashboard.engine.kernel":
-    "Den Rest übernimmt der Kernel: neue Verbindungen und was weir ihm überlässt.",
+    "Den Rest übernimmt der Kernel: neue Verbindungen und Verkehr, den weir ihm überlässt.",
   "dashboard.engine.rules":
-    "Dem Kernel überlassen, weil Firewall-Regeln jedes Paket sehen müssen: {count} Verbindungen.",
+    "Verbindungen beim Kernel, weil Firewall-Regeln jedes Paket sehen müssen: {count}.",
   "dashboard.engine.rule": "Die meisten davon wegen {rule}: {count}.",
   "dashboard.engine.since": "{share} seit dem Start",
   "dashboard.engine.rate": "{rate} am Kernel vorbei",
   "dashboard.engine.idle": "Im Moment keine Pakete",
-  "dashboard.engine.off": "weir zählt hier nur. Alles leitet der Kernel weiter.",
+  "dashboard.engine.off": "weir zählt hier nur. Der Kernel leitet alles weiter.",
   "dashboard.devices.one": "{count} Gerät aktiv",
   "dashboard.devices.other": "{count} Geräte aktiv",
   "dashboard.conversations.one": "{count} Gespräch",
@@ -46,43 +46,39 @@ export const de: Translated<typeof en> = {
   "condition.shadow":
     "weir vergleicht nur mit dem Kernel (Schattenbetrieb) und leitet selbst nichts weiter.",
   "condition.offload-off":
-    "Der schnelle Weg ist abgeschaltet: weir zählt nur, und der Kernel leitet alles weiter.",
+    "Der Fast Path ist abgeschaltet: weir zählt nur, und der Kernel leitet alles weiter.",
   "condition.table-full":
-    "Der schnelle Weg hat nur für {count} Verbindungen Platz: Die anderen leitet der Kernel weiter.",
+    "Der Fast Path hat nur für {count} Verbindungen Platz: Die anderen leitet der Kernel weiter.",
   "condition.port-refused":
-    "Der Kernel verweigert den schnellen Weg an {port}: Der Kernel leitet die Pakete dieses Anschlusses weiter.",
+    "Der Kernel verweigert den Fast Path an {port} und leitet die Pakete dieses Anschlusses selbst weiter.",
   "condition.no-uplink":
     "Kein Anschluss hat eine Standardroute: Dieser Router erreicht das Internet nicht.",
-  "condition.uplinks-down":
-    "Kein Internetanschluss funktioniert: Dieser Router erreicht das Internet nicht.",
-  "condition.uplink-no-link":
-    "Der Internetanschluss {port} ist ausgefallen: keine Verbindung am Kabel.",
+  "condition.uplinks-down": "Kein Uplink funktioniert: Dieser Router erreicht das Internet nicht.",
+  "condition.uplink-no-link": "Der Uplink {port} ist ausgefallen: keine Verbindung am Kabel.",
   "condition.uplink-no-route":
-    "Der Internetanschluss {port} ist ausgefallen: Er hat keine Standardroute mehr.",
+    "Der Uplink {port} ist ausgefallen: Er hat keine Standardroute mehr.",
   "condition.uplink-silent":
-    "Der Internetanschluss {port} ist ausgefallen: Sein Gateway {who} antwortet nicht.",
+    "Der Uplink {port} ist ausgefallen: Sein Gateway {who} antwortet nicht.",
   "condition.upload-full":
     "Der Upload von {port} ist bei {rate} voll: Pakete warten {delay} länger als nötig.",
   "condition.download-full":
     "Der Download von {port} ist bei {rate} voll: Pakete warten {delay} länger als nötig.",
-  "condition.bloat": "{name} wartet viel länger, während etwas übertragen wird (Bufferbloat).",
+  "condition.bloat": "{name} hat während Übertragungen eine viel höhere Latenz (Bufferbloat).",
   "condition.unplaced":
-    "{count} Pakete an {port} fanden keinen freien Eintrag: Sie zählen für ihr Gerät, aber für kein Gespräch.",
+    "Für {count} Pakete an {port} war kein Eintrag frei: Sie zählen für ihr Gerät, aber für kein Gespräch.",
   "condition.quota-warned": "{name} hat {share} des Kontingents verbraucht: {used} von {limit}.",
   "condition.quota-exceeded": "{name} liegt über dem Kontingent: {used} von {limit}.",
   "condition.quota-cut":
     "{name} ist bis {resets} gesperrt: Das Kontingent von {limit} ist verbraucht.",
   "condition.loop":
     "Ein Kabel an {port} führt zu diesem Router zurück: Das Netz hat eine Schleife.",
-  "condition.foreign-dhcp":
-    "Ein fremder DHCP-Server antwortet an {port}, einem Anschluss des LANs: {who}.",
-  "condition.foreign-router":
-    "Ein fremder IPv6-Router meldet sich an {port}, einem Anschluss des LANs: {who}.",
+  "condition.foreign-dhcp": "Am LAN-Anschluss {port} antwortet ein fremder DHCP-Server: {who}.",
+  "condition.foreign-router": "Am LAN-Anschluss {port} meldet sich ein fremder IPv6-Router: {who}.",
   "condition.foreign-node":
-    "Ein Server oder Knoten eines anderen Netzes ist an {port}, einem Anschluss des LANs: {who}.",
+    "Am LAN-Anschluss {port} ist ein Server oder Knoten eines anderen Netzes: {who}.",
   "condition.port-missing":
-    "Die Konfiguration nennt den Anschluss {port}, aber kein Gerät heißt so.",
-  "condition.path-silent": "Der Partner antwortet über den Internetanschluss {port} nicht.",
+    "Die Konfiguration nennt den Anschluss {port}, aber kein Netzwerkgerät heißt so.",
+  "condition.path-silent": "Der Partner antwortet über den Uplink {port} nicht.",
   "condition.partner-lost": "Der Partner {partner} ist nicht erreichbar: {what}",
   "condition.change-waits":
     "Eine Änderung der Konfiguration wartet auf Ihre Bestätigung; sonst wird sie um {until} zurückgenommen.",
@@ -116,14 +112,14 @@ export const de: Translated<typeof en> = {
   "device.forwarded": "Von weir weitergeleitet",
   "device.quota": "Kontingent",
   "device.quota.used": "{used} von {limit}",
-  "device.quota.resets": "Neubeginn {resets}",
+  "device.quota.resets": "neu ab {resets}",
   "device.latency": "Latenz",
   "device.latency.lan": "Router zum Gerät",
   "device.latency.wan": "Router ins Internet",
-  "device.latency.least": "kleinste {value}",
+  "device.latency.least": "Minimum {value}",
   "device.retransmissions": "Wiederholte Pakete",
   "device.bufferbloat": "Zusätzliche Verzögerung unter Last",
-  "device.latency.none": "Noch ist nichts gemessen. Dazu braucht es TCP-Verbindungen.",
+  "device.latency.none": "Noch ist nichts gemessen: weir misst an TCP-Verbindungen.",
   "device.wifi": "WLAN",
   "device.wifi.signal": "Signal",
   "device.wifi.to": "Datenrate zum Gerät",
@@ -201,7 +197,7 @@ export const de: Translated<typeof en> = {
   "conversation.in": "kommt an {port} herein",
   "conversation.translated": "geht hinaus als {address}",
   "conversation.out": "geht über {port} hinaus",
-  "conversation.verdict": "Weitergeleitet von, und warum",
+  "conversation.verdict": "Wer leitet weiter, und warum",
   "conversation.explain.none":
     "weir leitet nur TCP und UDP weiter. Dieses Gespräch übernimmt der Kernel.",
   "conversation.change": "Wie sich das ändern kann",
@@ -235,20 +231,20 @@ export const de: Translated<typeof en> = {
 
   "picture.title": "Vom Anschluss zum nächsten Hop",
   "picture.text":
-    "Flüsse, die weir weiterleitet, nach Rate: links der Anschluss, an dem sie hereinkommen, rechts der nächste Hop.",
+    "Flows, die weir weiterleitet, nach Rate: links der Anschluss, an dem sie hereinkommen, rechts der nächste Hop.",
   "picture.label":
-    "Flüsse, die weir weiterleitet: Anschlüsse links, nächste Hops rechts. Die Tabelle darunter hat dieselben Zahlen.",
-  "picture.none": "weir leitet im Moment keine Flüsse weiter.",
+    "Flows, die weir weiterleitet: Anschlüsse links, nächste Hops rechts. Die Tabelle darunter hat dieselben Zahlen.",
+  "picture.none": "weir leitet im Moment keine Flows weiter.",
   "picture.ports": "Anschlüsse",
   "picture.hops": "Nächste Hops",
   "picture.ribbon": "{flow}, {rate}, von {port} zu {hop}",
-  "picture.rest.one": "{count} weiterer Fluss",
-  "picture.rest.other": "{count} weitere Flüsse",
-  "picture.flow": "Fluss",
+  "picture.rest.one": "{count} weiterer Flow",
+  "picture.rest.other": "{count} weitere Flows",
+  "picture.flow": "Flow",
   "picture.hop": "Nächster Hop",
   "picture.rate": "Rate",
-  "picture.caption": "Flüsse, die weir weiterleitet, nach Richtung",
-  "picture.hint": "Zeigen Sie auf ein Band, oder gehen Sie mit Tab und den Pfeiltasten hin.",
+  "picture.caption": "Flows, die weir weiterleitet, nach Richtung",
+  "picture.hint": "Zeigen Sie auf ein Band, oder wechseln Sie mit Tab und den Pfeiltasten.",
   "picture.measuring": "Raten werden gemessen …",
 
   "app.web": "Web",
@@ -261,7 +257,7 @@ export const de: Translated<typeof en> = {
   "app.mail": "E-Mail",
   "app.games": "Spiele",
   "app.files": "Dateien",
-  "app.backup": "Sicherung",
+  "app.backup": "Datensicherung",
   "app.updates": "Aktualisierungen",
   "app.home": "Heimnetz",
   "app.shell": "Fernzugriff",

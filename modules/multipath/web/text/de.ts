@@ -3,19 +3,19 @@ import type { Translated } from "@/text";
 import type { en } from "./en";
 
 export const de: Translated<typeof en> = {
-  "module.multipath": "Internetanschlüsse",
-  "view.paths": "Wege",
+  "module.multipath": "Uplinks",
+  "view.paths": "Pfade",
 
   "paths.nopartner":
     "Der Verkehr folgt den Routen des Kernels: Die Konfiguration nennt keinen Partner (partner unter [multipath]).",
-  "paths.uplinks.one": "{count} Internetanschluss",
-  "paths.uplinks.other": "{count} Internetanschlüsse",
+  "paths.uplinks.one": "{count} Uplink",
+  "paths.uplinks.other": "{count} Uplinks",
   "paths.open.one": "{count} offene Verbindung",
   "paths.open.other": "{count} offene Verbindungen",
-  "paths.shares": "Verkehr je Weg",
+  "paths.shares": "Verkehr je Pfad",
   "paths.way": "Richtung",
-  "paths.sum": "über alle Wege, jetzt",
-  "paths.none": "Kein Internetanschluss hat zurzeit eine Standardroute.",
+  "paths.sum": "über alle Pfade, jetzt",
+  "paths.none": "Kein Uplink hat zurzeit eine Standardroute.",
   "paths.label": "{name}, jetzt: {shares}",
   "paths.point": "{time}: {shares}",
   "paths.of": "{name} {rate}",
@@ -34,16 +34,19 @@ export const de: Translated<typeof en> = {
   "paths.state.connecting": "Die Verbindung zum Partner wird aufgebaut.",
   "paths.state.failed": "Der Partner ist nicht erreichbar; weir versucht es weiter.",
   "paths.state.off": "Multipath läuft nicht. Den Grund nennt das Protokoll des Routers.",
-  "paths.redirects": "Neue TCP-Verbindungen nutzen alle Wege.",
-  "paths.tunnel": "Alles andere geht durch den Tunnel, ebenfalls über alle Wege.",
-  "paths.exposed.tcp": "Neue TCP-Verbindungen gehen direkt: Der Partner ist nicht verbunden.",
-  "paths.exposed.tcp-ipv6": "TCP über IPv6 geht direkt: Der Partner hat kein IPv6.",
-  "paths.exposed.others": "Alles außer TCP geht direkt: Es gibt keinen Tunnel.",
-  "paths.exposed.others-ipv6": "Alles außer TCP geht über IPv6 direkt: Der Tunnel hat kein IPv6.",
-  "paths.exposed.chosen": "Was die Konfiguration ausnimmt, geht direkt.",
+  "paths.redirects": "Neue TCP-Verbindungen nutzen alle Pfade.",
+  "paths.tunnel": "Alles andere geht durch den Tunnel, ebenfalls über alle Pfade.",
+  "paths.exposed.tcp":
+    "Neue TCP-Verbindungen gehen direkt ins Internet: Der Partner ist nicht verbunden.",
+  "paths.exposed.tcp-ipv6": "TCP über IPv6 geht direkt ins Internet: Der Partner hat kein IPv6.",
+  "paths.exposed.others": "Alles außer TCP geht direkt ins Internet: Es gibt keinen Tunnel.",
+  "paths.exposed.others-ipv6":
+    "IPv6-Verkehr außer TCP geht direkt ins Internet: Der Tunnel hat kein IPv6.",
+  "paths.exposed.chosen": "Verkehr, den die Konfiguration ausnimmt, geht direkt ins Internet.",
   "paths.exposed.tls-names":
     "weir verschlüsselt TLS nicht noch einmal: Auf dem Weg zum Partner sind die Namen der Server lesbar.",
-  "paths.exposed.clear": "TCP, das Geräte nicht verschlüsseln, ist auf dem Weg zum Partner lesbar.",
+  "paths.exposed.clear":
+    "Unverschlüsselte TCP-Verbindungen der Geräte sind auf dem Weg zum Partner lesbar.",
   "paths.stops": "Der Router lehnt neue Verbindungen ab, bis der Partner erreichbar ist.",
   "paths.locked":
     "Gesperrt: Der Verkehr der Geräte geht nur über den Partner hinaus, auch wenn weir nicht läuft.",
@@ -63,16 +66,15 @@ export const de: Translated<typeof en> = {
   "paths.note.backup-used": "Ersatz, in Gebrauch",
   "paths.forwards": "Portfreigaben am Partner",
   "paths.forwards.refused": "Der Partner verweigert diesen Port.",
-  "paths.gone": "weg",
-  "paths.fell_back.one": "{count} Verbindung ohne MPTCP: Ein Gerät auf dem Weg hat es entfernt.",
-  "paths.fell_back.other":
-    "{count} Verbindungen ohne MPTCP: Ein Gerät auf dem Weg hat es entfernt.",
-  "paths.strips": "Ein Gerät auf dem Weg entfernt MPTCP: Verbindungen beginnen über andere Wege.",
+  "paths.gone": "nicht mehr da",
+  "paths.fell_back.one": "{count} Verbindung ohne MPTCP: Ein Gerät unterwegs hat es entfernt.",
+  "paths.fell_back.other": "{count} Verbindungen ohne MPTCP: Ein Gerät unterwegs hat es entfernt.",
+  "paths.strips": "Ein Gerät unterwegs entfernt MPTCP: Verbindungen beginnen über andere Pfade.",
   "paths.twin":
-    "{device} hat dieselbe Adresse wie {of} ({address}) und wartet, bis der andere ausfällt. Geben Sie einem der beiden Modems ein anderes Netz.",
+    "{device} hat dieselbe Adresse wie {of} ({address}) und wartet, bis dieser Uplink ausfällt. Geben Sie einem der beiden Modems ein anderes Netz.",
   "paths.tunnelled": "Durch den Tunnel",
   "paths.rtt": "Umlaufzeit",
-  "paths.subflows": "Teilströme",
+  "paths.subflows": "Subflows",
   "paths.again": "Erneut gesendet",
   "paths.gateway": "Gateway",
 };

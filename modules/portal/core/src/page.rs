@@ -64,57 +64,57 @@ impl GuestProblem {
         let (english, deutsch) = match self {
             Self::NoCode => (
                 "Invalid code: a code has eight letters and digits, and never 0, O, 1 or I.",
-                "Das ist kein Code: er hat acht Buchstaben und Ziffern, aber nie 0, O, 1 oder I.",
+                "Ungültiger Code: Ein Code hat acht Buchstaben und Ziffern, nie 0, O, 1 oder I.",
             ),
             Self::Unknown => (
                 "No voucher has this code. Compare it with yours, letter by letter.",
-                "Es gibt keinen Gutschein mit diesem Code. Bitte Zeichen für Zeichen vergleichen.",
+                "Kein Gutschein hat diesen Code. Vergleichen Sie ihn Zeichen für Zeichen.",
             ),
             Self::Foreign => (
                 "This voucher is not valid here.",
-                "Diesen Gutschein hat niemand verkauft, dessen Gutscheine hier gelten.",
+                "Dieser Gutschein gilt hier nicht.",
             ),
             Self::Expired => (
                 "This voucher has expired.",
-                "Die Zeit dieses Gutscheins ist abgelaufen.",
+                "Dieser Gutschein ist abgelaufen.",
             ),
             Self::Revoked => (
                 "This voucher was revoked. Ask at the place where you got it.",
-                "Dieser Gutschein wurde zurückgezogen. Bitte dort fragen, wo er herkommt.",
+                "Dieser Gutschein wurde widerrufen. Fragen Sie dort, wo Sie ihn bekommen haben.",
             ),
-            Self::NotThePassword => ("Wrong password.", "Das ist nicht das Passwort."),
+            Self::NotThePassword => ("Wrong password.", "Das Passwort ist falsch."),
             Self::NotTheAccount => (
                 "Wrong name or password.",
-                "Es gibt kein Konto mit diesem Namen und diesem Passwort.",
+                "Der Name oder das Passwort ist falsch.",
             ),
             Self::Spent => (
                 "Your account has no time or data left.",
-                "Was Ihr Konto erlaubt, ist aufgebraucht.",
+                "Die Zeit oder das Datenvolumen Ihres Kontos ist aufgebraucht.",
             ),
             Self::Silent => (
                 "Accounts cannot be checked at the moment. Try again soon.",
-                "Gerade kann niemand sagen, wer ein Konto hat. Bitte gleich noch einmal versuchen.",
+                "Konten lassen sich gerade nicht prüfen. Versuchen Sie es gleich noch einmal.",
             ),
             Self::Wait(seconds) => {
                 let seconds = counted(seconds, german);
                 return match german {
                     false => format!("Too many wrong attempts. Try again in {seconds}."),
-                    true => format!("Zu viele Fehlversuche. Bitte in {seconds} erneut."),
+                    true => format!("Zu viele Fehlversuche. Versuchen Sie es in {seconds} wieder."),
                 };
             }
             Self::Rest(seconds) => {
                 let time = time(seconds);
                 return match german {
                     false => format!("You have already used the free access. Try again in {time}."),
-                    true => format!("Sie waren schon ohne Gutschein hier. Wieder in {time}."),
+                    true => format!("Freier Zugang verbraucht. Wieder möglich in {time}."),
                 };
             }
-            Self::Closed(None) => ("Closed.", "Es ist geschlossen."),
+            Self::Closed(None) => ("Closed.", "Geschlossen."),
             Self::Closed(Some(seconds)) => {
                 let time = time(seconds);
                 return match german {
                     false => format!("Closed now. Opens in {time}."),
-                    true => format!("Es ist jetzt geschlossen. Es öffnet in {time}."),
+                    true => format!("Jetzt geschlossen. Wieder offen in {time}."),
                 };
             }
             Self::Read(seconds) => {
@@ -126,15 +126,15 @@ impl GuestProblem {
             }
             Self::Stranger => (
                 "The router cannot find your device. Try again in a moment.",
-                "Der Router sieht Ihr Gerät nicht. Bitte gleich noch einmal versuchen.",
+                "Der Router findet Ihr Gerät nicht. Versuchen Sie es gleich noch einmal.",
             ),
             Self::Broken => (
                 "Something went wrong. Try again in a moment.",
-                "Hier klappt etwas nicht. Bitte gleich noch einmal versuchen.",
+                "Ein Fehler ist aufgetreten. Versuchen Sie es gleich noch einmal.",
             ),
             Self::Forged => (
                 "The page was open for too long. Try again.",
-                "Die Seite war zu lange offen. Bitte noch einmal.",
+                "Die Seite war zu lange offen. Versuchen Sie es noch einmal.",
             ),
         };
         match german {

@@ -23,7 +23,7 @@ export const de: Translated<typeof en> = {
   "setup.next": "Weiter",
   "setup.fix": "Beheben Sie zuerst die Probleme auf dieser Seite.",
   "setup.optional": "optional",
-  "setup.kept": "Bereits gesetzt. Lassen Sie das Feld leer, um es zu behalten.",
+  "setup.kept": "Bereits gesetzt. Lassen Sie das Feld leer, um den Wert zu behalten.",
   "setup.hide": "Verbergen",
   "setup.add": "Hinzufügen",
   "setup.remove": "Entfernen",
@@ -38,7 +38,7 @@ export const de: Translated<typeof en> = {
   "step.summary": "Zusammenfassung",
 
   "language.lead":
-    "In fünf Minuten läuft Ihr Netz. Vor dem letzten Schritt ändert sich nichts. Danach nimmt der Router alle Änderungen zurück, wenn Sie sie nicht bestätigen.",
+    "In fünf Minuten läuft Ihr Netz. Vor dem letzten Schritt ändert sich nichts. Bestätigen Sie danach die Änderungen; sonst nimmt der Router sie zurück.",
   "language.which": "Wählen Sie Ihre Sprache",
 
   "router.lead": "Geben Sie dem Router einen Namen und ein Passwort, das nur Sie kennen.",
@@ -60,7 +60,7 @@ export const de: Translated<typeof en> = {
   "strength.4": "sehr gut",
 
   "internet.lead":
-    "Wie kommt der Router ins Internet? Wenn Sie es nicht wissen, lassen Sie es ihn herausfinden.",
+    "Wie kommt der Router ins Internet? Wenn Sie es nicht wissen, kann der Router es herausfinden.",
   "internet.kind": "Art der Internetverbindung",
   "internet.kind.dhcp": "Automatisch",
   "internet.about.dhcp":
@@ -88,7 +88,8 @@ export const de: Translated<typeof en> = {
   "internet.service": "Name des Dienstes",
   "internet.service.hint": "Nur, wenn Ihr Anbieter einen genannt hat.",
   "internet.apn": "Zugangspunkt (APN)",
-  "internet.apn.hint": "Siehe Website Ihres Anbieters: internet, web.provider.example …",
+  "internet.apn.hint":
+    "Ihr Anbieter nennt ihn auf seiner Website, zum Beispiel internet oder web.provider.example.",
   "internet.pin": "PIN der SIM-Karte",
   "internet.modem": "Modem",
   "internet.modem.hint": "Zum Beispiel /dev/cdc-wdm0.",
@@ -100,21 +101,21 @@ export const de: Translated<typeof en> = {
     "Eine Zahl von 1 bis 4094, wenn Ihr Anbieter eine verlangt. Sonst lassen Sie das Feld leer.",
   "internet.ipv6": "Auch IPv6 verwenden",
 
-  "detect.title": "Den Router herausfinden lassen",
+  "detect.title": "Art der Verbindung herausfinden",
   "detect.text":
     "Der Router prüft den Anschluss einige Sekunden lang. Laufende Verbindungen werden nicht gestört.",
-  "detect.port": "Internet-Anschluss",
+  "detect.port": "Anschluss für das Internet",
   "detect.port.any": "der jetzige",
   "detect.start": "Herausfinden",
   "detect.running": "Prüft …",
   "detect.evidence": "Befunde",
   "detect.nothing": "Noch nichts.",
-  "detect.found.dhcp": "Ein Server bietet eine Adresse an: Die Verbindung ist automatisch.",
+  "detect.found.dhcp": "Ein Server bietet eine Adresse an: Der Router bekommt sie automatisch.",
   "detect.found.static": "Das Netz verwendet feste Adressen.",
   "detect.found.pppoe": "Ihr Anbieter verlangt Benutzername und Passwort (PPPoE).",
-  "detect.found.dhcpv6-only": "Die Verbindung ist automatisch, aber nur mit IPv6.",
+  "detect.found.dhcpv6-only": "Der Router bekommt seine Adresse automatisch, aber nur für IPv6.",
   "detect.found.none":
-    "Nichts antwortet. Prüfen Sie, ob das Kabel im richtigen Anschluss steckt und das Modem an ist.",
+    "Nichts antwortet. Prüfen Sie, ob das Kabel im richtigen Anschluss steckt und das Modem eingeschaltet ist.",
   "detect.found.working":
     "Der Anschluss führt schon ins Internet, und kein Server bietet eine andere Verbindung an. Behalten Sie seine Einstellungen.",
   "detect.unsure": "Das ist eine Vermutung.",
@@ -123,7 +124,7 @@ export const de: Translated<typeof en> = {
   "detect.take": "Übernehmen",
   "detect.taken": "In das Formular übernommen.",
   "detect.lan":
-    "Das Netz Ihres Anbieters hat dieselben Adressen wie Ihres. Ihres wird zu {network}.",
+    "Das Netz Ihres Anbieters hat dieselben Adressen wie Ihr Netz. Ihr Netz wechselt daher zu {network}.",
 
   "wifi.lead":
     "Fügen Sie ein oder mehrere Netze hinzu. Ein eigenes Netz für Gäste ist eine gute Idee.",
@@ -141,7 +142,7 @@ export const de: Translated<typeof en> = {
   "wifi.security": "Sicherheit",
   "wifi.security.mixed": "WPA3, und WPA2 für ältere Geräte (empfohlen)",
   "wifi.security.wpa3": "Nur WPA3",
-  "wifi.security.wpa2": "Nur WPA2, für Geräte, die mit den anderen nicht gehen",
+  "wifi.security.wpa2": "Nur WPA2, für Geräte, bei denen die anderen Arten nicht funktionieren",
   "wifi.security.owe": "Ohne Passwort, aber verschlüsselt (OWE)",
   "wifi.security.open": "Ohne Passwort, unverschlüsselt: kein Schutz",
   "wifi.security.kept": "So lassen",
@@ -171,7 +172,7 @@ export const de: Translated<typeof en> = {
   "services.off": "aus",
 
   "lan.address": "Adresse des Routers mit Präfixlänge",
-  "lan.address.hint": "Zum Beispiel 192.168.1.1/24. Unter dieser Adresse öffnen Sie den Router.",
+  "lan.address.hint": "Zum Beispiel 192.168.1.1/24. Unter dieser Adresse erreichen Sie den Router.",
   "lan.dhcp": "Geräten Adressen zuweisen (DHCP)",
   "lan.first": "Erste Nummer",
   "lan.count": "Anzahl der Adressen",
@@ -207,7 +208,7 @@ export const de: Translated<typeof en> = {
   "mesh.join": "Mit dem Code eines anderen Knotens beitreten",
   "mesh.join.field": "Text des Codes",
   "mesh.join.hint":
-    "Ein anderer Knoten zeigt ihn auf dieser Seite. Lesen Sie ihn mit der Kamera eines Telefons.",
+    "Ein anderer Knoten zeigt den Code auf dieser Seite. Lesen Sie ihn mit der Kamera eines Telefons.",
   "mesh.join.take": "Code übernehmen",
   "mesh.code": "Code für andere Knoten",
   "mesh.code.text":
@@ -246,7 +247,7 @@ export const de: Translated<typeof en> = {
   "blocked.mac": "MAC-Adresse",
 
   "place.text":
-    "Für Karten einer Gemeinschaft. Der Router zeigt ihn nur Programmen, die ihn danach fragen.",
+    "Für Karten einer Gemeinschaft. Der Router zeigt den Standort nur Programmen, die danach fragen.",
   "place.map":
     "Weltkarte. Die Pfeiltasten verschieben den Standort um ein Grad, mit Umschalt um ein Zehntel. Jetzt: {place}",
   "place.none": "kein Standort",
@@ -264,7 +265,7 @@ export const de: Translated<typeof en> = {
   "summary.sentences": "In Worten",
   "summary.lines": "Genaue Änderungen",
   "summary.lines.hint":
-    "Zeilen mit + kommen hinzu, Zeilen mit − fallen weg. Geheimes ist verborgen.",
+    "Zeilen mit + kommen hinzu, Zeilen mit − fallen weg. Geheime Werte sind verborgen.",
   "summary.same": "Der Router hat diese Einstellungen schon. Es gibt nichts anzuwenden.",
   "summary.lines.one": "{count} Zeile",
   "summary.lines.other": "{count} Zeilen",
@@ -286,14 +287,14 @@ export const de: Translated<typeof en> = {
 
   "pending.title": "Funktioniert alles?",
   "pending.itself":
-    "weir hat einen Anschluss automatisch umgestellt ({why}) und behält das bei, sobald es funktioniert.",
+    "weir hat einen Anschluss automatisch umgestellt ({why}) und behält die Änderung, sobald sie funktioniert.",
   "pending.text":
     "„{why}“ ist aktiv, aber nicht bestätigt. Wenn Sie die Änderung nicht bestätigen, nimmt der Router sie zurück.",
   "pending.left": "noch {time}",
   "pending.confirm": "Ja, Änderung behalten",
   "pending.revert": "Änderung zurücknehmen",
   "pending.address":
-    "Öffnen Sie den Router unter seiner neuen Adresse, melden Sie sich dort an und bestätigen Sie:",
+    "Rufen Sie den Router unter seiner neuen Adresse auf, melden Sie sich dort an und bestätigen Sie:",
   "pending.confirmed": "Änderung bestätigt. Der Router behält Ihre Einstellungen.",
   "pending.reverted": "Änderung zurückgenommen. Der Router hat seine bisherigen Einstellungen.",
   "pending.over": "Die Zeit ist um: Der Router nimmt die Änderung zurück.",
@@ -304,7 +305,7 @@ export const de: Translated<typeof en> = {
     "Der Router hat keinen Internetzugang: Der DNS-Server {whom} löst keine Namen auf.",
   "reach.no-server": "Der Router hat keinen Internetzugang: Es ist kein DNS-Server eingerichtet.",
   "pending.lost":
-    "Der Router antwortet hier gerade nicht. Vielleicht hat er seine neue Adresse, oder er nimmt die Änderung zurück.",
+    "Der Router antwortet hier gerade nicht. Vielleicht hat er schon seine neue Adresse, oder er nimmt die Änderung gerade zurück.",
 
   "once.title": "Dateien für die neuen Geräte",
   "once.text":
@@ -329,7 +330,7 @@ export const de: Translated<typeof en> = {
   "problem.not-a-modem": "Kein gültiges Modem. Beispiel: /dev/cdc-wdm0.",
   "problem.not-a-device": "Kein gültiges Netzwerkgerät. Beispiel: eth0.",
   "problem.one-radio": "Ein Kanal braucht genau ein Funkmodul. Wählen Sie eines.",
-  "problem.not-a-wifi-key": "Verwenden Sie 8 bis 63 Zeichen ohne Umlaute.",
+  "problem.not-a-wifi-key": "Verwenden Sie 8 bis 63 Zeichen ohne Umlaute, ß und Akzente.",
   "problem.not-one-device": "{address} ist nicht die Adresse eines einzelnen Geräts.",
   "problem.not-an-address": "Keine gültige Adresse. Beispiel: 192.0.2.5.",
   "problem.key-unused":
@@ -356,21 +357,21 @@ export const de: Translated<typeof en> = {
   "problem.needs-key": "Diese Sicherheitsart braucht ein Passwort.",
   "problem.weak-password": "Das ist zu leicht zu erraten. Machen Sie es länger.",
   "problem.password-classes":
-    "Verwenden Sie 10 Zeichen: Kleinbuchstaben, Großbuchstaben, Ziffern und Sonderzeichen.",
+    "Verwenden Sie mindestens 10 Zeichen, darunter Kleinbuchstaben, Großbuchstaben, Ziffern und Sonderzeichen.",
   "problem.overlaps": "Diese Adressen sind schon anderswo in Gebrauch.",
   "problem.outside-network": "Diese Adresse liegt nicht im Netz.",
   "problem.router-itself":
     "{address} ist der Router selbst. Geben Sie die Adresse eines Geräts in Ihrem Netz ein.",
   "problem.asks-itself":
-    "{address} ist der Router selbst, der sich dann selbst fragen würde. Geben Sie einen anderen Server ein.",
+    "{address} ist der Router selbst: Er würde sich selbst fragen. Geben Sie einen anderen Server ein.",
   "problem.port-inside":
-    "{port} ist auch ein Anschluss des Netzes {network}; der Anbieter wäre also darin. Entfernen Sie ihn dort, oder wählen Sie einen anderen.",
+    "{port} ist auch ein Anschluss des Netzes {network}; der Anbieter wäre also in diesem Netz. Entfernen Sie den Anschluss dort, oder wählen Sie einen anderen.",
   "problem.port-taken": "{name} nutzt diesen Port schon.",
   "problem.unquotable": 'Ein Name darf hier weder " noch \\ enthalten.',
   "problem.nothing-kept":
     "Der Router hat kein Netz {ssid}, dessen Sicherheit er behalten könnte. Nehmen Sie den alten Namen, oder wählen Sie eine Sicherheitsart.",
   "problem.no-uplink":
-    "Das hat hier keine Wirkung: Keine Zone der Firewall enthält einen Internetanschluss. Stellen Sie es an dem Router ein, der ins Internet führt.",
+    "Das hat hier keine Wirkung: Keine Zone der Firewall enthält einen Uplink. Stellen Sie es an dem Router ein, der ins Internet führt.",
   "problem.guests-inside": "Gäste hätten Zugang zu Ihrem eigenen Netz ({by}).",
   "problem.none-left":
     "Die einzige Adresse für Geräte ist die des Routers. Erhöhen Sie die Anzahl der Adressen.",
@@ -381,9 +382,9 @@ export const de: Translated<typeof en> = {
   "problem.lacking": "Das fehlt dem Router: {what}.",
   "problem.unwritable": "Die Konfiguration lässt sich nicht ändern: {why}",
   "problem.leaves-forward":
-    "Die Portfreigabe {name} führt zu {to}, das nicht mehr in Ihrem Netz läge. Ändern Sie auch die Portfreigabe.",
+    "Die Portfreigabe {name} führt zu {to}. Diese Adresse läge nicht mehr in Ihrem Netz. Ändern Sie auch die Portfreigabe.",
   "problem.takes-forward":
-    "Die Portfreigabe {name} führt zu {to}, und das wäre der Router selbst. Ändern Sie eins von beiden.",
+    "Die Portfreigabe {name} führt zu {to}. Diese Adresse hätte dann der Router selbst. Ändern Sie eines von beiden.",
   "problem.no-mac":
     "Der Router hat keine MAC-Adresse, aus der sich das ableiten ließe. Geben Sie den ganzen Wert ein.",
 
@@ -395,9 +396,9 @@ export const de: Translated<typeof en> = {
   "sentence.wireguard-client-gone": "{name} verliert den Fernzugriff über WireGuard.",
   "sentence.forward-gone": "Der Port für {name} wird geschlossen.",
   "sentence.blocked-gone": "{name} bekommt wieder Internetzugang.",
-  "sentence.mesh-open": "Das Mesh {name} ist offen: In der Nähe kann jeder beitreten.",
+  "sentence.mesh-open": "Das Mesh {name} ist offen: Jeder in der Nähe kann beitreten.",
   "sentence.wifi-open":
-    "Das WLAN {ssid} hat kein Passwort: In der Nähe kann jeder beitreten und den Verkehr lesen.",
+    "Das WLAN {ssid} hat kein Passwort: Jeder in der Nähe kann beitreten und den Verkehr lesen.",
   "sentence.wifi-other": "Das von Hand angelegte Netz {ssid} geht auch auf Sendung ({radio}).",
   "sentence.wifi-other-open":
     "Das von Hand angelegte Netz {ssid} geht auch auf Sendung, ohne Passwort ({radio}).",
@@ -409,7 +410,7 @@ export const de: Translated<typeof en> = {
   "sentence.router-language": "Die eigenen Seiten des Routers wechseln die Sprache: {language}.",
   "sentence.router-timezone": "Die Zeitzone des Routers ist {timezone}.",
   "sentence.router-place": "Der Standort des Routers ist {north}, {east}.",
-  "sentence.internet-dhcp": "Die Internetverbindung ist automatisch.",
+  "sentence.internet-dhcp": "Die Internetverbindung bekommt ihre Adresse automatisch.",
   "sentence.internet-static":
     "Die Internetverbindung nutzt die Adresse {address} und das Gateway {gateway}.",
   "sentence.internet-static-alone":
@@ -424,11 +425,11 @@ export const de: Translated<typeof en> = {
   "sentence.wifi-gone": "Das WLAN {ssid} wird entfernt ({radio}).",
   "sentence.mesh": "Der Router tritt dem Mesh {name} bei ({radio}).",
   "sentence.mesh-dhcp":
-    "Der Router weist im Mesh Adressen zu, ist aber kein Gateway. Geräte mit so einer Adresse kommen nur über diesen Router ins Internet, falls er Internet hat.",
+    "Der Router weist im Mesh Adressen zu, ist aber kein Gateway. Geräte mit einer solchen Adresse kommen nur über diesen Router ins Internet, falls er selbst Internetzugang hat.",
   "sentence.mesh-gateway":
     "Der Router ist ein Gateway des Mesh, weist aber keine Adressen zu: Geräte an diesem Router bekommen keine Adresse.",
   "sentence.mesh-none": "Der Router ist in keinem Mesh.",
-  "sentence.lan-address": "Die Adresse des Routers wird {address}.",
+  "sentence.lan-address": "Der Router bekommt die Adresse {address}.",
   "sentence.lan-dhcp": "Der Router weist Geräten Adressen zu.",
   "sentence.lan-dhcp-one": "Diese Adressen reichen nur für ein einziges Gerät.",
   "sentence.lan-no-dhcp": "Der Router weist Geräten keine Adressen zu.",
@@ -442,7 +443,7 @@ export const de: Translated<typeof en> = {
   "sentence.wireguard-off": "Der Fernzugriff über WireGuard ist aus.",
   "sentence.openvpn": "OpenVPN erlaubt Fernzugriff über Port {port}.",
   "sentence.openvpn-authority":
-    "OpenVPN bekommt neue Schlüssel, daher braucht jedes Gerät eine neue Datei. Der Router zeigt die Dateien nach dieser Änderung einmal. Fehlt einem Gerät die Datei, nehmen Sie es aus der Liste und fügen es wieder hinzu.",
+    "OpenVPN bekommt neue Schlüssel, daher braucht jedes Gerät eine neue Datei. Der Router zeigt die Dateien nach dieser Änderung einmal. Fehlt einem Gerät die Datei, entfernen Sie das Gerät aus der Liste und fügen Sie es wieder hinzu.",
   "sentence.openvpn-client": "{name} bekommt Fernzugriff über OpenVPN.",
   "sentence.openvpn-client-gone": "{name} verliert den Fernzugriff über OpenVPN.",
   "sentence.openvpn-off": "Der Fernzugriff über OpenVPN ist aus.",

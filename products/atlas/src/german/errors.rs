@@ -8,8 +8,8 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "the address is not percent-encoded text: write %XX with two hexadecimal digits, of UTF-8",
-        "die Adresse ist kein prozentkodierter Text: %XX mit zwei hexadezimalen Ziffern schreiben, \
-         in UTF-8",
+        "die Adresse ist kein prozentkodierter Text; schreiben Sie %XX mit zwei hexadezimalen \
+         Ziffern, in UTF-8",
     ),
     (
         "the address is not percent-encoded behind the question mark",
@@ -21,19 +21,19 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "`{}` is not a parameter here; use {}",
-        "`{0}` wird hier nicht gefragt, wohl aber {1}",
+        "`{0}` ist hier kein Parameter; verwenden Sie {1}",
     ),
     (
         "`{}` occurs twice: give it once",
-        "`{0}` steht zweimal da: einmal angeben",
+        "`{0}` kommt zweimal vor; geben Sie es nur einmal an",
     ),
     (
         "`key` has {} keys: give at most {}",
-        "`key` hat {0} Schlüssel: höchstens {1} angeben",
+        "`key` hat {0} Schlüssel; geben Sie höchstens {1} an",
     ),
     (
         "`only` has {} keys: give at most {}",
-        "`only` hat {0} Schlüssel: höchstens {1} angeben",
+        "`only` hat {0} Schlüssel; geben Sie höchstens {1} an",
     ),
     (
         "`{}` is not a value of `{}`{} (give {})",
@@ -45,37 +45,38 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "`after` must be a number, as in the link to further lines",
-        "`after` ist eine Zahl, wie sie im Link zu weiteren Zeilen steht",
+        "`after` muss eine Zahl sein, wie sie im Link zu weiteren Zeilen steht",
     ),
     (
         "`format` must be html, json or csv",
-        "`format` ist html, json oder csv",
+        "`format` muss html, json oder csv sein",
     ),
     (
         "`engine` must be sqlite or duckdb",
-        "`engine` ist sqlite oder duckdb",
+        "`engine` muss sqlite oder duckdb sein",
     ),
     ("`q` contains no query", "in `q` steht keine Abfrage"),
     // Charts.
     (
         "`from` ({}) is later than `to`, whose last hour is {}: give the earlier as `from`",
-        "`from` ({0}) ist später als `to`, dessen letzte Stunde {1} ist: das Frühere als `from` angeben",
+        "`from` ({0}) ist später als `to`, dessen letzte Stunde {1} ist; geben Sie die frühere \
+         Zeit als `from` an",
     ),
     (
         "`by={}` would be {} points, and {} are the most: give `by={}`, or a range of at most {} \
          days",
-        "`by={0}` wären {1} Punkte, und {2} sind das Höchste: `by={3}` angeben, oder einen Zeitraum \
-         von höchstens {4} Tagen",
+        "`by={0}` ergäbe {1} Punkte, mehr als die erlaubten {2}; geben Sie `by={3}` an oder einen \
+         Zeitraum von höchstens {4} Tagen",
     ),
     (
         "{} places are more than {}: give a smaller `n`, a coarser `by`, or a shorter range",
-        "{0} Plätze sind mehr als {1}: ein kleineres `n`, ein gröberes `by` oder einen kürzeren \
-         Zeitraum angeben",
+        "{0} Plätze sind mehr als {1}; geben Sie ein kleineres `n`, ein gröberes `by` oder einen \
+         kürzeren Zeitraum an",
     ),
     (
         "missing community: give `key=`, the key of a community; /communities lists them",
-        "wessen Diagramm? `key=` mit dem Schlüssel einer Gemeinschaft angeben: /communities führt \
-         sie auf",
+        "es fehlt eine Gemeinschaft; geben Sie ihren Schlüssel als `key=` an; /communities führt \
+         alle auf",
     ),
     (
         "no community has the key `{}`{}",
@@ -84,7 +85,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     // Free queries.
     (
         "the query has {} octets, and may have {}",
-        "die Abfrage hat {0} Oktette, und darf {1} haben",
+        "die Abfrage hat {0} Oktette; erlaubt sind {1}",
     ),
     (
         "the query is longer than {} KB",
@@ -97,57 +98,58 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "the query contains a NUL character",
-        "die Abfrage hat ein Zeichen mit der Nummer 0",
+        "die Abfrage enthält ein NUL-Zeichen",
     ),
     (
         "this query returns no rows: only queries that return rows are allowed",
-        "das ändert nichts und zeigt nichts: nur Abfragen, die Zeilen geben, werden beantwortet",
+        "diese Abfrage gibt keine Zeilen zurück; erlaubt sind nur Abfragen, die Zeilen zurückgeben",
     ),
     (
         "{}: only SELECT over the public tables is allowed",
-        "{0!}: nur SELECT über die öffentlichen Tabellen wird beantwortet",
+        "{0!}: erlaubt ist nur SELECT über die öffentlichen Tabellen",
     ),
     (
         "the query made a forbidden system call, and was ended",
-        "die Abfrage wollte vom Kernel, was keine darf, und wurde beendet",
+        "die Abfrage machte einen verbotenen Systemaufruf und wurde beendet",
     ),
     (
         "the query took longer than {} s: ask for a shorter span of time, or use sums, such as \
          community_months",
-        "die Abfrage brauchte länger als {0} s: nach einer kürzeren Zeitspanne fragen, oder Summen \
-         nehmen, wie community_months",
+        "die Abfrage brauchte länger als {0} s; wählen Sie eine kürzere Zeitspanne, oder verwenden \
+         Sie Summen wie community_months",
     ),
     (
         "the query needs more than {} MB of memory: sort, group or join less",
-        "die Abfrage braucht mehr als {0} MB Speicher: weniger sortieren, gruppieren oder verbinden",
+        "die Abfrage braucht mehr als {0} MB Speicher; sortieren, gruppieren oder verbinden Sie \
+         weniger",
     ),
     (
         "DuckDB is not installed here: put its program `duckdb` (duckdb.org) where PATH has it, or leave out engine=duckdb",
-        "DuckDB ist hier nicht installiert: sein Programm `duckdb` (duckdb.org) dorthin legen, wo \
-         PATH es findet, oder engine=duckdb weglassen",
+        "DuckDB ist hier nicht installiert; legen Sie sein Programm `duckdb` (duckdb.org) in ein \
+         Verzeichnis aus PATH, oder lassen Sie engine=duckdb weg",
     ),
     (
         "the copy of the data for queries is being created: try again in a few seconds",
-        "die Kopie der Daten, die Abfragen lesen, wird gerade gemacht: in einigen Sekunden noch \
-         einmal versuchen",
+        "die Kopie der Daten für Abfragen wird gerade angelegt; versuchen Sie es in einigen \
+         Sekunden noch einmal",
     ),
     (
         "too many queries at once: try again in a few seconds",
-        "zu viele Abfragen auf einmal: in einigen Sekunden noch einmal versuchen",
+        "zu viele Abfragen auf einmal; versuchen Sie es in einigen Sekunden noch einmal",
     ),
     (
         "too many queries at once from your address: wait until one of them is answered",
-        "zu viele Abfragen auf einmal von Ihrer Adresse: andere sollen auch Antwort bekommen",
+        "zu viele Abfragen auf einmal von Ihrer Adresse; warten Sie, bis eine beantwortet ist",
     ),
     ("{} (character {})", "{0!} (Zeichen {1})"),
     // The server.
     (
         "too many requests are waiting",
-        "zu viele Fragen warten auf Antwort",
+        "zu viele Anfragen warten auf Antwort",
     ),
     (
         "too many requests from your address are waiting",
-        "zu viele Fragen von Ihrer Adresse warten auf Antwort",
+        "zu viele Anfragen von Ihrer Adresse warten auf Antwort",
     ),
     (
         "too many large answers are being sent to others",
@@ -168,7 +170,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "cannot create the answer",
-        "die Antwort ließ sich nicht machen",
+        "die Antwort ließ sich nicht erstellen",
     ),
     ("the database: {}", "die Datenbank: {0!}"),
     // Hints.
@@ -178,15 +180,12 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "/about lists all parameters",
-        "/about führt auf, was gefragt werden kann",
+        "/about führt alle Parameter auf",
     ),
-    (
-        "/sql lists fast sums",
-        "/sql führt Summen auf, die schnell sind",
-    ),
+    ("/sql lists fast sums", "/sql führt schnelle Summen auf"),
     (
         "/sql lists the tables, and examples",
-        "/sql führt die Tabellen auf, und Beispiele",
+        "/sql führt die Tabellen und Beispiele auf",
     ),
     (
         "/communities lists all communities",
@@ -194,19 +193,19 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "try again in a few seconds",
-        "in einigen Sekunden noch einmal versuchen",
+        "versuchen Sie es in einigen Sekunden noch einmal",
     ),
     (
         "try again in a few seconds; see the server's log",
-        "in einigen Sekunden noch einmal versuchen; das Protokoll des Servers sagt, warum",
+        "versuchen Sie es in einigen Sekunden noch einmal; das Protokoll des Servers sagt, warum",
     ),
     (
         "try again when one of them is answered",
-        "noch einmal versuchen, wenn eine davon beantwortet ist",
+        "versuchen Sie es noch einmal, wenn eine davon beantwortet ist",
     ),
     (
         "the request took too long: use a shorter time or larger steps",
-        "das dauerte zu lange: nach einer kürzeren Zeit fragen, oder nach größeren Schritten",
+        "die Anfrage dauerte zu lange; wählen Sie einen kürzeren Zeitraum oder größere Schritte",
     ),
     (
         "see the server's log",

@@ -27,18 +27,18 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     ("the columns that it has", "die Spalten, die sie hat"),
     ("the whole file is left out", "die ganze Datei weggelassen"),
-    ("the time of the snapshot", "die Zeit der Aufnahme"),
+    ("the time of the snapshot", "die Zeit des Schnappschusses"),
     ("not listed", "nicht aufgeführt"),
     // About the file.
     ("an entry has no key", "ein Eintrag hat keinen Schlüssel"),
     ("it has no entries", "sie hat keine Einträge"),
     (
         "neither its name nor its entries contain a time",
-        "weder ihr Name noch ihre Einträge sagen, von wann sie ist",
+        "weder ihr Name noch ihre Einträge enthalten eine Zeit",
     ),
     (
         "its name contains an invalid time",
-        "ihr Name hat eine Zeit, die es nicht gibt",
+        "ihr Name enthält eine ungültige Zeit",
     ),
     (
         "this is a list of nodes ({}), not a directory; import the directory that has the communities' sums",
@@ -62,7 +62,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "this is not a directory: no entry has a number of nodes; describe another format by --mapping",
-        "das ist kein Verzeichnis: kein Eintrag hat eine Zahl von Knoten; beschreiben Sie ein anderes Format mit --mapping",
+        "das ist kein Verzeichnis: kein Eintrag nennt die Zahl der Knoten; beschreiben Sie ein anderes Format mit --mapping",
     ),
     ("it is not UTF-8", "sie ist kein UTF-8"),
     (
@@ -106,25 +106,25 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("its time is {}", "ihre Zeit ist {0}"),
     (
         "and {} more that is wrong with it",
-        "und {0} weiteres, was daran falsch ist",
+        "und weitere Fehler darin: {0}",
     ),
     ("and {} more", "und {0} weitere"),
     // About an entry.
     ("the key comes twice", "der Schlüssel kommt zweimal vor"),
     (
         "the key is long, or has control characters",
-        "der Schlüssel ist lang oder hat Steuerzeichen",
+        "der Schlüssel ist zu lang oder hat Steuerzeichen",
     ),
     (
         "the key has half a surrogate",
-        "der Schlüssel hat ein halbes Surrogat",
+        "der Schlüssel hat ein halbes Surrogatpaar",
     ),
     ("the entry is {}", "der Eintrag ist {0!}"),
     ("the entry: {}", "der Eintrag: {0!}"),
     ("it has no name", "er hat keinen Namen"),
     (
         "it was fetched {} days after the snapshot",
-        "er wurde {0} Tage nach der Aufnahme geholt",
+        "er wurde {0} Tage nach dem Schnappschuss geholt",
     ),
     (
         "its line has {} cells, not {}",
@@ -132,7 +132,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "the address {} is not of the web",
-        "die Adresse {0} ist nicht aus dem Web",
+        "{0} ist keine Webadresse",
     ),
     (
         "the position {}, {} is not a community's location",
@@ -140,7 +140,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     // About a value.
     ("{} comes twice", "{0} kommt zweimal vor"),
-    ("{} has half a surrogate", "{0} hat ein halbes Surrogat"),
+    ("{} has half a surrogate", "{0} hat ein halbes Surrogatpaar"),
     (
         "{} is {}, which is not a time",
         "{0} ist {1!}, und das ist keine Zeit",

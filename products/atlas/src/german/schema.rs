@@ -3,27 +3,27 @@
 pub(super) const PHRASES: &[(&str, &str)] = &[
     (
         "The hours with a snapshot, as number and as text.",
-        "Die Stunden mit einer Aufnahme, als Zahl und als Text.",
+        "Die Stunden mit einem Schnappschuss, als Zahl und als Text.",
     ),
     (
         "The days with a snapshot, as number and as text.",
-        "Die Tage mit einer Aufnahme, als Zahl und als Text.",
+        "Die Tage mit einem Schnappschuss, als Zahl und als Text.",
     ),
     ("Since 1970.", "Seit 1970."),
     ("\"{}\"", "\"{0}\""),
     (
         "What the directory said, hour by hour. Name a span of time, for the whole is long: {}",
-        "Was das Verzeichnis sagte, Stunde für Stunde. Eine Zeitspanne nennen, denn das Ganze ist \
-         lang: {0}",
+        "Was das Verzeichnis sagte, Stunde für Stunde. Geben Sie eine Zeitspanne an, denn die \
+         ganze Tabelle ist lang: {0}",
     ),
     (
         "Names the community for ever.",
-        "Nennt die Gemeinschaft für immer.",
+        "Bezeichnet die Gemeinschaft dauerhaft.",
     ),
     ("As it was then.", "Wie es damals war."),
     (
         "As told, however absurd; NULL: not told.",
-        "Wie gemeldet, so unsinnig es sei; NULL: nicht gemeldet.",
+        "Wie gemeldet, auch wenn es unsinnig ist; NULL: nicht gemeldet.",
     ),
     (
         "'live', 'stale' (older than two days), 'frozen' (90 days), 'odd' (negative or absurd).",
@@ -36,7 +36,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "All communities together, by month: means over the hours with a snapshot.",
-        "Alle Gemeinschaften zusammen, nach Monaten: Mittel über die Stunden mit einer Aufnahme.",
+        "Alle Gemeinschaften zusammen, nach Monaten: Mittel über Stunden mit Schnappschuss.",
     ),
     ("Each counted once.", "Jeder einmal gezählt."),
     (
@@ -60,7 +60,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "What it adds to `growth`, where each is counted once.",
-        "Was sie zu `growth` beiträgt, wo jeder einmal zählt.",
+        "Was sie zu `growth` beiträgt; dort zählt jeder Knoten einmal.",
     ),
     (
         "Hours in which it was in the directory; and those with an odd number.",
@@ -69,7 +69,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("Each community, by day.", "Jede Gemeinschaft, nach Tagen."),
     (
         "Who was ever in the directory, with what they said of themselves last.",
-        "Wer je im Verzeichnis stand, mit dem, was sie zuletzt von sich sagten.",
+        "Jede Gemeinschaft, die je im Verzeichnis stand, mit ihren letzten Angaben.",
     ),
     (
         "The community that it is part of, by name.",
@@ -87,7 +87,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "What was not as it should be in the files, and how it was read all the same.",
-        "Was in den Dateien nicht war, wie es sein sollte, und wie es trotzdem gelesen wurde.",
+        "Fehler in den Dateien, und wie weir-atlas diese Stellen gelesen hat.",
     ),
     ("NULL: the file as a whole.", "NULL: die Datei als Ganze."),
     (
@@ -96,11 +96,11 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "Of the latest snapshot that has it.",
-        "Der letzten Aufnahme, in der sie steht.",
+        "Aus dem letzten Schnappschuss, in dem sie steht.",
     ),
     (
         "What they said of themselves; each combination once.",
-        "Was sie von sich sagten; jede Zusammenstellung einmal.",
+        "Angaben der Gemeinschaften über sich; jede Kombination einmal.",
     ),
     ("Of all that follows.", "Von allem, was folgt."),
     (
@@ -129,13 +129,13 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     (
         "Days within which what a community says of itself changed: what `days` has of it, by \
          profile.",
-        "Tage, an denen sich änderte, was eine Gemeinschaft über sich sagt: was `days` von ihr \
-         hat, nach Profil.",
+        "Tage, an denen eine Gemeinschaft ihre Angaben änderte: ihre Werte aus `days`, nach \
+         Profil.",
     ),
     ("The same of months.", "Dasselbe für Monate."),
     (
         "The directory as a whole. `hours`: with a snapshot. Mean of nodes: {}; of communities: {}.",
-        "Das Verzeichnis als Ganzes. `hours`: mit einer Aufnahme. Mittel der Knoten: {0}; der \
+        "Das Verzeichnis als Ganzes. `hours`: mit einem Schnappschuss. Mittel der Knoten: {0}; der \
          Gemeinschaften: {1}.",
     ),
     (
@@ -144,7 +144,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "NULL: nothing in it could be read.",
-        "NULL: nichts darin war zu lesen.",
+        "NULL: Nichts darin ließ sich lesen.",
     ),
     (
         "When it was read: seconds since 1970.",
@@ -156,6 +156,6 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "What was not as it should be, and how it was read all the same.",
-        "Was nicht war, wie es sein sollte, und wie es trotzdem gelesen wurde.",
+        "Fehler, und wie weir-atlas diese Stellen gelesen hat.",
     ),
 ];

@@ -45,7 +45,7 @@ fn a_second_is_one() {
     for (languages, trouble, told) in [
         ("en", GuestProblem::Wait(1), "again in 1 second."),
         ("en", GuestProblem::Read(2), "2 seconds more."),
-        ("de", GuestProblem::Wait(20), "in 20 Sekunden erneut."),
+        ("de", GuestProblem::Wait(20), "in 20 Sekunden wieder."),
         ("de", GuestProblem::Read(1), "noch 1 Sekunde."),
     ] {
         let shown = PageView {

@@ -161,11 +161,11 @@ fn a_german_page_is_german_or_says_that_it_is_not() {
         ("/chart/community?key=jenna", "war `jena` gemeint?"),
         (
             "/chart/growth?only=a&by=hour&from=2019&to=2020",
-            "sind das Höchste",
+            "mehr als die erlaubten",
         ),
-        ("/ledger?after=x", "`after` ist eine Zahl"),
-        ("/ledger?x=1", "`x` wird hier nicht gefragt"),
-        ("/sql?engine=x", "`engine` ist sqlite oder duckdb"),
+        ("/ledger?after=x", "`after` muss eine Zahl sein"),
+        ("/ledger?x=1", "`x` ist hier kein Parameter"),
+        ("/sql?engine=x", "`engine` muss sqlite oder duckdb sein"),
         (
             "/sql?q=CREATE+TABLE+a(b)",
             "nur SELECT über die öffentlichen Tabellen",
