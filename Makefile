@@ -211,7 +211,7 @@ bench: setup build ## measure against the kernel's own path: the closed loop, si
 	$(TARGET_DIR)/release/bench record $(MEASURED)/*.json
 
 atlas-bench: setup ## measure the atlas on ten years of hourly data, beside DuckDB and ClickHouse; write docs/reference/atlas-performance.md
-	$(CARGO) bench $(ALL) --bench atlas -- --write $(CURDIR)/docs/atlas-performance.md
+	$(CARGO) bench $(ALL) --bench atlas -- --write $(CURDIR)/docs/reference/atlas-performance.md
 
 day: PROGRAMS += bench
 day: setup build ## compare a simulated day with the kernel alone, in an hour: idle, dead, roaming, expiring and used-up state must match

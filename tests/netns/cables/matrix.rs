@@ -42,7 +42,7 @@ pub fn all() -> Vec<&'static Arrangement> {
 fn page() -> PathBuf {
     PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../docs/ports-arrangements.md"
+        "/../docs/reference/cables-arrangements.md"
     ))
 }
 
