@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 
 use answers::{CaptureQuery, ConversationsQuery, FlowFilter, FlowQuery, HistoryQuery};
-use api::{Asked, Method, Query, Route, Routes, Who, query};
+use api::{AccessLevel, ApiRequest, Method, Query, Route, Routes, query};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -24,14 +24,22 @@ fuzz_target!(|data: &[u8]| {
     survives::<CaptureQuery>(query);
     survives::<FlowQuery>(query);
     let routes = Routes::new([
-        Route::get("/v1/flows", Who::User, |_: FlowFilter| Ok(())),
-        Route::new(Method::POST, "/v1/reload", Who::User, |_: Asked| Ok(())),
-        Route::new(Method::PUT, "/v1/{thing}/{part}", Who::Root, |_: Asked| {
-            Ok(())
-        }),
+        Route::get("/v1/flows", AccessLevel::User, |_: FlowFilter| Ok(())),
+        Route::new(
+            Method::POST,
+            "/v1/reload",
+            AccessLevel::User,
+            |_: ApiRequest| Ok(()),
+        ),
+        Route::new(
+            Method::PUT,
+            "/v1/{thing}/{part}",
+            AccessLevel::Root,
+            |_: ApiRequest| Ok(()),
+        ),
     ]);
-    match routes.find(method, path, Who::User) {
-        Ok(found) => drop(found.answer(query, data)),
+    match routes.find(method, path, AccessLevel::User) {
+        Ok(found) => drop(found.respond(query, data)),
         Err(refusal) => assert!(!refusal.problem.hint.is_empty()),
     }
 });

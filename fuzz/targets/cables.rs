@@ -3,7 +3,9 @@
 //! and a link gets one probe.
 #![no_main]
 
-use cables_core::{Cable, Cdp, Decision, Hello, Lldp, Mndp, Noted, Port, Proof, Role, Sort, Use};
+use cables_core::{
+    Cable, Cdp, Decision, FrameClass, Hello, Lldp, Mndp, Port, PortSummary, Proof, Role, Use,
+};
 use detect::{Details, Internet, Suggestion};
 use libfuzzer_sys::fuzz_target;
 
@@ -106,7 +108,7 @@ fuzz_target!(|octets: &[u8]| {
         other_uplinks: vec![("wan1".into(), [2, 0, 0, 0, 0, 1])],
     };
     let mut cable = Cable::new(port.clone());
-    let mut noted = Noted::default();
+    let mut noted = PortSummary::default();
     let (mut now, mut up, mut looks, mut proven) = (0u64, false, 0, false);
     while let Some((&[what, how, time, length], rest)) = data.split_first_chunk() {
         let (part, rest) = rest.split_at(usize::from(length).min(rest.len()));
@@ -116,13 +118,13 @@ fuzz_target!(|octets: &[u8]| {
             0 => {
                 let comes = how & 1 != 0;
                 if comes != up {
-                    (noted, looks, proven) = (Noted::default(), 0, false);
+                    (noted, looks, proven) = (PortSummary::default(), 0, false);
                 }
                 up = comes;
                 cable.link(up, now);
             }
             1..=3 => {
-                let heard = &mut noted.sorts[usize::from(how) % Sort::ALL.len()];
+                let heard = &mut noted.sorts[usize::from(how) % FrameClass::ALL.len()];
                 heard.frames = heard.frames.saturating_add(1);
                 // The classifier's clock may be off.
                 heard.last = now.wrapping_sub(u64::from(length));

@@ -92,7 +92,7 @@ fuzz_target!(|octets: &[u8]| {
     });
     detection.link(true, 0);
     let sent = detection.passed(0);
-    let (mut now, mut evidence, mut data) = (0, detection.news(), octets);
+    let (mut now, mut evidence, mut data) = (0, detection.take_evidence(), octets);
     let mut count = sent.len();
     while let Some((&[how, length], rest)) = data.split_first_chunk() {
         let (part, rest) = rest.split_at(usize::from(length).min(rest.len()));
@@ -105,9 +105,9 @@ fuzz_target!(|octets: &[u8]| {
                 [&MAC, &STRANGER, tag, &kind, &body].concat()
             }
         };
-        detection.heard(&frame, now);
+        detection.receive(&frame, now);
         count += detection.passed(now).len();
-        evidence.extend(detection.news());
+        evidence.extend(detection.take_evidence());
     }
     count += detection.passed(now + 60_000).len();
     assert!(count <= MOST_SENT as usize + 2, "{count}");

@@ -5,15 +5,15 @@
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
-use portal_core::garden::{MOST, Place, Question, is_public, told};
 use portal_core::upstream::{LONGEST, answers, encode, read};
+use portal_core::walled_garden::{MOST, Question, WalledGardenEntry, encode_answer, is_public};
 
 /// Bytes before and behind a question's name.
 const AROUND: usize = 16;
 
 fuzz_target!(|octets: &[u8]| {
     let addresses = [IpAddr::from([0x20; 16]); MOST];
-    if let Some(answer) = told(octets, 0, &addresses, 300) {
+    if let Some(answer) = encode_answer(octets, 0, &addresses, 300) {
         assert!(answer.len() <= 512 && answer[..2] == octets[..2]);
     }
     let asked = Question::read(octets);
@@ -50,7 +50,7 @@ fuzz_target!(|octets: &[u8]| {
         }
     }
     if let Ok(text) = str::from_utf8(octets)
-        && let Ok(place) = text.parse::<Place>()
+        && let Ok(place) = text.parse::<WalledGardenEntry>()
     {
         assert_eq!(place.to_string().parse(), Ok(place));
     }

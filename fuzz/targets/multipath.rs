@@ -9,13 +9,13 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use multipath_core::frame::{HEADER, MOST, versions};
-use multipath_core::handshake::{Asked, key_id};
+use multipath_core::handshake::{Responder, key_id};
 use multipath_core::io::RouterEntry;
 use multipath_core::lock::Lock;
 use multipath_core::session::session_id;
 use multipath_core::{
-    Choice, Clients, Forward, Frame, Identity, Initiator, Key, KeyId, Kind, Open, Pairing, Ports,
-    Session, SessionId, Status, Welcome,
+    Clients, Forward, Frame, Identity, Initiator, Key, KeyId, Kind, Open, Pairing, Ports, Session,
+    SessionId, Status, TrafficPolicy, Welcome,
 };
 
 struct Ends {
@@ -44,7 +44,7 @@ fn welcome() -> Welcome {
 /// A session, made once.
 static ENDS: LazyLock<Ends> = LazyLock::new(|| {
     let (initiator, asked) = Initiator::begin(&KEY, &ROUTER).expect("random");
-    let asked = Asked::read(&PARTNER, &KEY, &asked[HEADER..]).expect("the key");
+    let asked = Responder::read(&PARTNER, &KEY, &asked[HEADER..]).expect("the key");
     let (partner, told) = asked.welcome(SessionId(7), &welcome()).expect("a welcome");
     let (router, _) = initiator.end(&told[HEADER..]).expect("the key");
     Ends { router, partner }
@@ -81,7 +81,7 @@ fn frame(data: &[u8]) {
         Kind::Handshake => {
             if let Ok(id) = key_id(frame.body) {
                 let key = Key::new(id, [6; 32], PARTNER.public());
-                let answered = Asked::read(&PARTNER, &key, frame.body);
+                let answered = Responder::read(&PARTNER, &key, frame.body);
                 assert!(answered.is_err(), "without the key");
             }
         }
@@ -172,7 +172,7 @@ fuzz_target!(|data: &[u8]| {
                 again::<Forward>(text);
                 again::<RouterEntry>(text);
                 if let Some(lock) = Lock::read(text) {
-                    let file = lock.file("weir-tunnel", &Choice::default());
+                    let file = lock.file("weir-tunnel", &TrafficPolicy::default());
                     assert_eq!(Lock::read(&file), Some(lock));
                 }
             }

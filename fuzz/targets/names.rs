@@ -6,8 +6,8 @@
 use libfuzzer_sys::fuzz_target;
 use monitor_core::names::quic::Initials;
 use monitor_core::names::{
-    Direction, Known, LIMIT, Learned, MOST_FLOWS, MOST_QUESTIONS, Names, Outcome, Packet,
-    PacketMeta, Reader, Source, dhcp, dns, hosts, http, leases, mdns, tls,
+    Direction, LIMIT, MOST_FLOWS, MOST_QUESTIONS, NameEntry, NameObservation, Names, Outcome,
+    Packet, PacketMeta, Reader, Source, dhcp, dns, hosts, http, leases, mdns, tls,
 };
 
 fn plain(name: &str) {
@@ -69,8 +69,9 @@ fn packets(mut data: &[u8]) {
         );
         for learned in reader.packet(&meta, packet.payload, now) {
             match &learned {
-                Learned::DeviceName { name, .. } => plain(name),
-                Learned::FarName { name, .. } | Learned::FlowName { name, .. } => host(name),
+                NameObservation::DeviceName { name, .. } => plain(name),
+                NameObservation::RemoteName { name, .. }
+                | NameObservation::FlowName { name, .. } => host(name),
             }
             names.learn(&learned, now);
         }
@@ -121,7 +122,7 @@ fuzz_target!(|data: &[u8]| {
             };
             let mut names = Names::default();
             for file in files {
-                for Known { mac, address, name } in &file.known {
+                for NameEntry { mac, address, name } in &file.entries {
                     assert!(
                         [mac.is_some(), address.is_some(), name.is_some()]
                             .iter()
@@ -131,7 +132,7 @@ fuzz_target!(|data: &[u8]| {
                     );
                     name.iter().for_each(|name| plain(name));
                 }
-                names.replace(Source::Hosts, file.known);
+                names.replace(Source::Hosts, file.entries);
             }
         }
         _ => packets(data),

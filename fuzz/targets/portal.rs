@@ -7,9 +7,9 @@ use std::net::IpAddr;
 use libfuzzer_sys::fuzz_target;
 use portal_core::account::Account;
 use portal_core::code::Code;
-use portal_core::figures::Figures;
 use portal_core::notes::Note;
-use portal_core::signed::Signed;
+use portal_core::signed_voucher::SignedVoucher;
+use portal_core::statistics::Statistics;
 use portal_core::{form, journal, names, picture, radius, rates};
 
 fuzz_target!(|octets: &[u8]| {
@@ -27,7 +27,7 @@ fuzz_target!(|octets: &[u8]| {
         assert_eq!(code.to_string().parse(), Ok(code));
     }
     if let Ok(text) = str::from_utf8(octets) {
-        if let Ok(signed) = text.parse::<Signed>() {
+        if let Ok(signed) = text.parse::<SignedVoucher>() {
             assert_eq!(signed.to_string().parse(), Ok(signed));
         }
         let _ = portal_core::text::shown(text);
@@ -46,12 +46,12 @@ fuzz_target!(|octets: &[u8]| {
         address: IpAddr::from([192, 168, 1, 2]),
     };
     let secret = radius::Secret::new(b"known").expect("a secret");
-    let question = radius::Question::new(&account, "router", &secret, (0, [0; 16]));
+    let question = radius::AccessRequest::new(&account, "router", &secret, (0, [0; 16]));
     let question = question.expect("a question");
     assert!(question.answer(octets, &secret).is_err(), "forged");
-    let _ = picture::look(octets);
-    let (mut figures, _) = Figures::read(octets);
-    let (again, damaged) = Figures::read(figures.file().as_bytes());
+    let _ = picture::inspect(octets);
+    let (mut figures, _) = Statistics::read(octets);
+    let (again, damaged) = Statistics::read(figures.file().as_bytes());
     assert!(damaged == 0 && again.days().eq(figures.days()));
     let read = journal::read(octets);
     // The intact part reads the same again.

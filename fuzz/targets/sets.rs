@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use kernel::kept::{decode_kept, decode_open_set};
+use kernel::element_statements::{decode_element_statements, decode_open_set};
 use kernel::message::Messages;
 use kernel::sets::{SetContent, SetHeader, decode_elements, decode_event, decode_set, set_flags};
 use libfuzzer_sys::fuzz_target;
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
         let _ = decode_elements(&message, &mut elements);
         let _ = decode_open_set(&message).map(|set| format!("{set:?}"));
         let mut kept = BTreeSet::new();
-        if decode_kept(&message, &mut kept).is_ok_and(|count| count == 0) {
+        if decode_element_statements(&message, &mut kept).is_ok_and(|count| count == 0) {
             assert!(kept.is_empty());
         }
     }
@@ -46,7 +46,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(found) => {
             assert!(found.prefixes.len() <= MOST);
             for (prefix, _) in &found.prefixes {
-                assert!(prefix.holds(&prefix.address), "{prefix}");
+                assert!(prefix.contains(&prefix.address), "{prefix}");
             }
         }
         Err(problem) => assert!(!problem.to_string().is_empty()),

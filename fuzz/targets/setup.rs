@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use setup_core::choices::Choices;
-use setup_core::plan::{Air, Channel, Config, Facts, Radio, plan};
+use setup_core::plan::{Channel, Config, Facts, Radio, RadioChannels, plan};
 use setup_core::{read, shadow};
 use uci::{Package, Strictness};
 
@@ -27,7 +27,7 @@ fuzz_target!(|octets: &[u8]| {
             wpa3: true,
             mesh: true,
             apup: true,
-            air: Some(Air {
+            air: Some(RadioChannels {
                 country: "DE".to_owned(),
                 channels: vec![Channel {
                     band: "2g".to_owned(),

@@ -5,13 +5,13 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use api::{Asked, Method, Problem, Route, Routes, Who};
+use api::{AccessLevel, ApiRequest, Method, Problem, Route, Routes};
 use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
 use libfuzzer_sys::fuzz_target;
 use web::password::{Cost, hash};
-use web::{Authenticator, Behind, Door, Metrics, Peer, Settings, secret};
+use web::{Authenticator, Backend, ClientConnection, Metrics, PageServer, Settings, secret};
 
 const CHEAP: Cost = Cost {
     memory: 8,
@@ -29,15 +29,16 @@ fn unreachable() -> Routes {
     ];
     let rows = methods.into_iter().flat_map(|method| {
         ["/v1/{one}", "/v1/{one}/{two}"].map(|path| {
-            let reached =
-                |asked: Asked| -> Result<(), Problem> { panic!("{:?} was reached", asked.parts) };
-            Route::new(method.clone(), path, Who::User, reached)
+            let reached = |asked: ApiRequest| -> Result<(), Problem> {
+                panic!("{:?} was reached", asked.path_params)
+            };
+            Route::new(method.clone(), path, AccessLevel::User, reached)
         })
     });
     Routes::new(rows)
 }
 
-fn door() -> Door {
+fn door() -> PageServer {
     let file = std::env::temp_dir().join(format!("weir-fuzz-{}", std::process::id()));
     let hashed = hash("correct horse", CHEAP).expect("hashed");
     secret::write(&file, &hashed).expect("written");
@@ -49,15 +50,15 @@ fn door() -> Door {
     };
     // A fixed clock limits the password attempts.
     let clock = Rc::new(|| Duration::from_secs(1_000_000));
-    let front = settings.front();
+    let front = settings.frontend();
     let warden = Authenticator::with_clock(settings, clock.clone()).expect("a warden");
     let warden = Rc::new(warden.with_cost(CHEAP));
     let routes = warden.routes(&unreachable());
-    Door::with_clock(front, Behind::Here(warden, routes), clock)
+    PageServer::with_clock(front, Backend::Local(warden, routes), clock)
 }
 
 thread_local! {
-    static DOOR: Door = door();
+    static DOOR: PageServer = door();
     static RUNTIME: tokio::runtime::Runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -83,8 +84,9 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let api = request.uri().path().starts_with("/api/v1");
-    let response = RUNTIME
-        .with(|runtime| DOOR.with(|door| runtime.block_on(door.answer(request, Peer::loopback()))));
+    let response = RUNTIME.with(|runtime| {
+        DOOR.with(|door| runtime.block_on(door.answer(request, ClientConnection::loopback())))
+    });
     for name in [
         "content-security-policy",
         "x-content-type-options",

@@ -3,10 +3,10 @@
 //! The first byte chooses the reader, and the cuts.
 #![no_main]
 
-use bench::wires::code::Code;
-use bench::wires::count::Count;
-use bench::wires::message::{BadLine, LONGEST, Lines, Message};
-use bench::wires::payload::{HEADER, Header};
+use bench::remote::code::Code;
+use bench::remote::count::Count;
+use bench::remote::message::{BadLine, LONGEST, Lines, Message};
+use bench::remote::payload::{HEADER, Header};
 use libfuzzer_sys::fuzz_target;
 
 fn lines(data: &[u8], cut: usize) {
