@@ -189,32 +189,19 @@ mod tests {
         Conversation {
             id,
             port: "lan0".into(),
-            vlan: None,
             mac: format!("02:00:00:00:00:0{}", id % 2),
-            device: None,
             protocol_number: 6,
-            protocol: None,
             station: "192.168.1.2".into(),
             station_port: 40000,
             remote: "198.51.100.1".into(),
             remote_port: 443,
-            remote_name: None,
-            application: None,
-            translated: None,
-            behind: None,
-            outside: false,
-            lan: false,
-            uplink: None,
             received: Count { bytes, packets: 1 },
-            sent: Count::default(),
             rate: Rate {
                 received: rate,
                 sent: 0,
             },
-            hook: None,
-            first_seen: 0,
             last_seen: id,
-            latency: None,
+            ..Conversation::default()
         }
     }
 

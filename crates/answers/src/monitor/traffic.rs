@@ -249,7 +249,7 @@ pub struct MonitorStatus {
 }
 
 /// A conversation, seen from the station behind a port.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
     /// Number of the conversation, while it is active.
     pub id: u64,

@@ -1,6 +1,6 @@
 //! Keys and answers, and their effects.
 
-use answers::{Count, MeteredPort, Rate};
+use answers::{MeteredPort, Rate};
 use proptest::prelude::*;
 
 use super::*;
@@ -24,32 +24,18 @@ fn conversation(id: u64, mac: &str, remote_name: &str, down: u64) -> Conversatio
     Conversation {
         id,
         port: "lan0".into(),
-        vlan: None,
         mac: mac.into(),
-        device: None,
         protocol_number: 6,
-        protocol: None,
         station: "192.168.1.2".into(),
         station_port: 40_000,
         remote: "198.51.100.1".into(),
         remote_port: 443,
         remote_name: Some(remote_name.into()),
-        application: None,
-        translated: None,
-        behind: None,
-        outside: false,
-        lan: false,
-        uplink: None,
-        received: Count::default(),
-        sent: Count::default(),
         rate: Rate {
             received: down,
             sent: 0,
         },
-        hook: None,
-        first_seen: 0,
-        last_seen: 0,
-        latency: None,
+        ..Conversation::default()
     }
 }
 
