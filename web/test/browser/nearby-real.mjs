@@ -34,7 +34,7 @@ async function run(name, more) {
   const node = { child, name, door: "", page: "" };
   nodes.push(node);
   for await (const line of createInterface(child.stderr)) {
-    node.door = line.match(/listens for nodes .*address=(\S+)/)?.[1] ?? node.door;
+    node.door = line.match(/listening for nodes .*address=(\S+)/)?.[1] ?? node.door;
     node.page = line.match(/the page is at (\S+)\//)?.[1] ?? node.page;
     if (node.door && node.page) break;
   }
