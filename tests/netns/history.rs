@@ -349,7 +349,7 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
     };
     assert_eq!(problems()?, Vec::<String>::new());
     std::fs::remove_dir_all(scene.folder.path()).map_err(system("remove a folder"))?;
-    wait_until("it is told", LIMIT, || {
+    wait_until("it is reported", LIMIT, || {
         use_some()?;
         Ok(problems()? == ["history"])
     })?;

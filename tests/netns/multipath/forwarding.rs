@@ -152,7 +152,7 @@ fn nothing_else_comes_in() -> Result<(), Error> {
     );
     assert!(
         pair.weir.log().contains("does not grant these ports"),
-        "it is told"
+        "it is reported"
     );
     let server = uplinks.server();
     let _echoes: Vec<_> = [22, 8100, 8101, 8200]

@@ -398,7 +398,7 @@ fn what_is_unlocked_stays_so() -> Result<(), Error> {
         pair.weir
             .log()
             .contains("removed the rules of multipath: restored"),
-        "it is told"
+        "it is reported"
     );
     sleep(SECOND);
     assert!(!router.run("nft list tables")?.contains("weir_lock"));

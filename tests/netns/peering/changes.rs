@@ -108,7 +108,7 @@ fn peers_come_back_with_radios_that_were_gone() -> Result<(), Error> {
     // All radios vanish, as with an unloaded driver, and others appear.
     lab::radios::unload()?;
     for at in [0, 1] {
-        wait_until("it is told", LIMIT, || {
+        wait_until("it is reported", LIMIT, || {
             let told = scene.told(at)?;
             Ok(told.peers.is_empty()
                 && told
@@ -152,7 +152,7 @@ fn an_ear_that_could_not_be_made_is_tried_again() -> Result<(), Error> {
     for role in NODES {
         scene.weir(role, SECRET, "")?;
     }
-    wait_until("it is told", LIMIT, || {
+    wait_until("it is reported", LIMIT, || {
         let told = scene.told(0)?;
         Ok(told
             .notices

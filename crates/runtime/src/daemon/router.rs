@@ -48,7 +48,7 @@ const HOLD: Duration = Duration::from_secs(2);
 /// Flows whose counters are read at once, in about a millisecond.
 const COUNTS: usize = 2_048;
 
-// One crate produces these numbers, the other interprets them.
+// The datapath defines these numbers, and the core interprets them.
 const _: () = assert!(offload_core::stack::OVER_PPP == datapath::STACK_PPP);
 // Both crates use the same numbering; each defines it for itself.
 const _: () = assert!(offload_core::PAIRS == datapath::PAIRS);

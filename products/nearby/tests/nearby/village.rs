@@ -91,7 +91,7 @@ fn who_has_another_secret_gets_in_nowhere_and_both_are_told() {
     let two = Node::run(&folder, "2", &secret, ports[1], &[ports[0]]);
     let stranger = Node::run(&folder, "3", &other, ports[2], &[ports[0], ports[1]]);
     let refused = "connection closed without an answer: it has another secret";
-    until("it is told", || stranger.log.with(refused) >= 2);
+    until("it is reported", || stranger.log.with(refused) >= 2);
     for node in [&one, &two] {
         until("they are told", || {
             node.log.with("caller not admitted to the village") > 0

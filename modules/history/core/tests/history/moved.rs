@@ -96,12 +96,12 @@ fn a_disk_that_is_gone_is_waited_for() {
             .problem()
             .is_some_and(|why| why.contains("not mounted"))
     };
-    wait("it is told", || told(&keeper));
+    wait("it is reported", || told(&keeper));
     // No file is created in its place.
     assert!(!file.exists());
     run(&format!("mount --bind {disk} {mounted}"));
     wait("what waited is written", || written(&file) == 2000);
-    wait("it is told", || keeper.problem().is_none());
+    wait("it is reported", || keeper.problem().is_none());
     keeper.stop(NOON, LONG).expect("an end");
 }
 
@@ -116,9 +116,9 @@ fn a_folder_that_is_made_again_is_written_to() {
     let mut keeper = keeper(&file);
     std::fs::remove_dir_all(&folder).expect("removed");
     add(&mut keeper);
-    wait("it is told", || keeper.problem().is_some());
+    wait("it is reported", || keeper.problem().is_some());
     std::fs::create_dir(&folder).expect("a folder");
     wait("it is written", || written(&file) == 1000);
-    wait("it is told", || keeper.problem().is_none());
+    wait("it is reported", || keeper.problem().is_none());
     keeper.stop(NOON, LONG).expect("an end");
 }

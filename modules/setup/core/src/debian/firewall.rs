@@ -49,8 +49,8 @@ pub fn render(package: &Package, zones: &[Zone], ledger: &Diagnostics) -> Render
             _ => reader.leave_out("not rendered"),
         }
     }
-    // One transaction: the table is never half there, or missing. The first line is for a table
-    // that does not exist yet.
+    // A single transaction, so that the table is never partial or missing. The first line serves a
+    // table that does not exist yet.
     let mut text = String::from("table inet weir_firewall\ndelete table inet weir_firewall\n");
     if !package.sections().is_empty() {
         text += &table(&defaults, zones, &rules, &onward);

@@ -68,7 +68,7 @@ fn all_good(checked: impl Iterator<Item = Result<(), String>>) {
         wrong.extend(one.err());
     }
     let count = wrong.len();
-    // One of each kind of change: the first words name the kind.
+    // Keep a single change of each kind: the first words name the kind.
     let kind = |one: &String| one.split(" of ").next().map(str::to_owned);
     wrong.sort_by_key(kind);
     wrong.dedup_by_key(|one| kind(one));
